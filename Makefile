@@ -7,9 +7,11 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 export BIGBATCH_HOME ?= $(CURDIR)/.bigbatch
 export MESSAGE
+# containers often set it: then every process of the tests would compile all sources again
+export PYTHONDONTWRITEBYTECODE :=
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos fuzz check fix bench gpu lab lab-down client reference migrate packages pins clean clean-data
+.PHONY: run quick test test-fast test-slow test-faults chaos chaos-workflow fuzz check fix bench gpu lab lab-down client reference migrate packages pins clean clean-data
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
@@ -46,13 +48,18 @@ test-slow: .make/dev web/dist/index.html
 
 # the faults that take over a minute: those of a team's service, on the lab too, and of one on a laptop
 test-faults: packages .make/dev
-	$(PYTEST) -n 2 $(GROUPED) -m long
+	$(PYTEST) -n $(WORKERS) $(GROUPED) -m long
 
 # random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1 KEEP=folder
 MINUTES ?= 5
 SEED ?= 0
 chaos: packages .make/dev
 	$(PY) -m tests.faults.chaos --minutes $(MINUTES) --seed $(SEED) $(if $(KEEP),--keep $(KEEP))
+
+# random kills while workflows of 100 steps are carried out on the lab: make chaos-workflow KILLS=200 SEED=1 KEEP=folder
+KILLS ?= 200
+chaos-workflow: packages .make/dev
+	$(PY) -m tests.faults.workflow_chaos --kills $(KILLS) --seed $(SEED) $(if $(KEEP),--keep $(KEEP))
 
 check: .make/dev .make/web
 	$(VENV)/bin/ruff format --check .
@@ -70,9 +77,9 @@ bench: .make/dev
 	$(PY) -m benchmarks.$(NAME)
 
 # every path for GPUs on the one to eight GPUs of this machine, in ten minutes: writes benchmarks/results/gpu.json.
-# make gpu CPU=yes rehearses the same on CPUs and writes nothing
+# make gpu CPU=yes rehearses the same on CPUs and writes nothing; SHARED=yes runs four ranks on the first GPU
 gpu: .make/dev
-	$(PY) -m benchmarks.gpu $(if $(CPU),--cpu)
+	$(PY) -m benchmarks.gpu $(if $(CPU),--cpu) $(if $(SHARED),--shared)
 
 # requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL: make fuzz CALLS=5000
 CALLS ?= 4000

@@ -31,6 +31,7 @@ from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
 from agent.sources import Sources
 from agent.stalls.watch import watch_stalls
+from agent.system.recorder import Recorder, start_recorder
 
 SPEC_UNREADABLE = 2
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
@@ -59,11 +60,14 @@ class Attempt:
         if point is None:
             return stopped_status(self.signals)
         guard = Guard(marker_of(self.folder, self.number)) if self.placement.is_local else None
+        recorder = self._record_system()
         try:
             self._carry_out(point)
         finally:
             if guard:
                 guard.dismiss()
+            if recorder:
+                recorder.stop()
             if self.placement.is_first:
                 self._await_environment()
             kill_left_behind()
@@ -77,6 +81,15 @@ class Attempt:
         if place.is_first:
             return publish_point(self.folder, self.number, is_local=place.is_local)
         return await_point(self.folder, self.number, self._drain)
+
+    def _record_system(self) -> Recorder | None:
+        """Start the recorder of system metrics, in one agent of each node."""
+        place = self.placement
+        if place.ranks and all(rank.local_rank for rank in place.ranks):
+            return None
+        return start_recorder(
+            self.folder.path, self.number, host=place.host, node=place.node, every_s=self.spec.get("system_metrics_s")
+        )
 
     def _drain(self) -> bool:
         self.signals.drain()

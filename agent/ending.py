@@ -12,6 +12,7 @@ from typing import Any
 from agent.folder.events import EventWriter
 from agent.folder.metric_reader import MetricReader
 from agent.folder.output_ends import pipes
+from agent.folder.outputs import record_outputs
 from agent.folder.rank_ends import PAUSED, first_failure, read_statuses
 from agent.folder.run_folder import RunFolder
 from agent.ranks.placement import Placement
@@ -64,7 +65,16 @@ class Ending:
             return FAILED
         if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):
             return stopped_status(self.signals)
-        events.append("finished", step=events.last_step())
+        return self._report_finish(events)
+
+    def _report_finish(self, events: EventWriter) -> int:
+        """Record the outputs and report the end; the record precedes the report, which names it."""
+        has_record = record_outputs(
+            self.folder, self.number, self.folder.read_spec(), hosts=len({*self.placement.hosts})
+        )
+        if self.supervisor.superseded_by is not None:  # a later attempt began meanwhile, and records its own outputs
+            return REFUSED
+        events.append("finished", step=events.last_step(), outputs=has_record)
         return 0
 
     def _all_statuses(self) -> dict[int, int]:

@@ -9,22 +9,25 @@ from pydantic import BaseModel, Field, ValidationError
 
 from api.errors import Busy, Invalid
 from api.http.statuses import UNCHANGED, problems
-from contract.api.collectives import PlanView, PriceList, PriceView, RoundView
+from contract.api.collectives import PlanView, PriceList, PriceView, RoundView, TensorPrice, TensorPriceList
 from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoice
 from contract.spec.checks.world_size import check_world_size
 from contract.spec.choices.collectives import PlannedCollective
 from contract.validation import ValidationIssue, issues_of
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.plan import Plan, Round, Sends
+from trainers.collectives.plan import Operation, Plan, Round, Sends
+from trainers.collectives.plans import blocks
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import Price, price
 from trainers.collectives.pricing.size_classes import cheapest_by_size
 from trainers.plans import plan_of
+from trainers.tensor.calls import Sizes
+from trainers.tensor.price import price_pass, shapes_of
 
 router = APIRouter(prefix="/collectives", tags=["collectives"])
-MAX_PRICED_RANKS, MAX_PLAN_RANKS = 4096, 64
+MAX_PRICED_RANKS, MAX_PLAN_RANKS, MAX_MESH_RANKS = 4096, 64, 128
 # 4,096 ranks take seconds of a core, and each new rate or latency is a new evaluation: all requests share one core
 EVALUATION_WAIT_S = 1.0
 _evaluation = Lock()
@@ -59,11 +62,20 @@ class NetworkQuery(Ranks):
     """Processor time of the sender and of the receiver of each message, in seconds."""
 
 
+class PriceQuery(NetworkQuery):
+    """The parameters of a list of prices in a query: a network, and what the ranks carry out on it."""
+
+    operation: Operation = "all_reduce"
+    """What the ranks carry out: the sum on all ranks, or an operation of tensor parallelism."""
+
+
 class PlanQuery(Ranks):
     """The parameters of a plan in a query: the collective and its shape. The range of a shape depends on the ranks."""
 
     kind: Kind
-    """The collective."""
+    """The collective, or the way of another operation: `ring`, `halving_doubling` or `tree`."""
+    operation: Operation = "all_reduce"
+    """What the plan does: the sum on all ranks, or an operation of tensor parallelism."""
     rows: Annotated[int | None, Query(examples=[2])] = None
     """Number of rows of the collective `torus`; without it, one row per host."""
     k: Annotated[int | None, Query(examples=[4])] = None
@@ -74,6 +86,21 @@ class PlanQuery(Ranks):
     """Number of servers of the collective `server`; without it 1."""
 
 
+class GptQuery(NetworkQuery):
+    """The parameters of a network, and of a pass of a GPT on it, in a query."""
+
+    width: Annotated[int, Query(ge=1, le=2**20)] = 1024
+    """Width of the GPT."""
+    layers: Annotated[int, Query(ge=1, le=4096)] = 24
+    """Number of its blocks."""
+    vocabulary: Annotated[int, Query(ge=1, le=2**24)] = 256
+    """Number of its tokens."""
+    context: Annotated[int, Query(ge=1, le=2**20)] = 1024
+    """Tokens of a sample."""
+    samples: Annotated[int, Query(ge=1, le=2**20)] = 8
+    """Samples of a pass of one replica."""
+
+
 class ParsedCollective(BaseModel):
     """A collective, read by its kind."""
 
@@ -82,7 +109,7 @@ class ParsedCollective(BaseModel):
 
 @router.get("/price", responses=UNCHANGED | problems(422))
 def get_prices(
-    network_query: Annotated[NetworkQuery, Query()],
+    price_query: Annotated[PriceQuery, Query()],
     size_bytes: Annotated[
         float,
         Query(
@@ -90,21 +117,27 @@ def get_prices(
             le=1e15,
             allow_inf_nan=False,
             alias="bytes",
-            description="Size of the vector that the ranks sum, in bytes.",
+            description="Size of the whole vector, in bytes.",
             examples=[1e8],
         ),
     ],
 ) -> PriceList:
-    """Return the predicted cost of every collective for a vector size, the cheapest first."""
-    world = _world(network_query.hosts, network_query.ranks_per_host, most=MAX_PRICED_RANKS)
-    network, evaluated = _evaluate(world, tuple(network_query.model_dump().items()))
-    bound_s = network.bound_s(size_bytes)
+    """Return the predicted cost of every plan of an operation for a vector size, the cheapest first."""
+    operation, figures = price_query.operation, price_query.model_dump(exclude={"operation"})
+    network, evaluated = evaluate_network(price_query.hosts, price_query.ranks_per_host, figures, operation)
+    bound_s = network.bound_s(size_bytes, operation)
     found = [_price_view(one, size_bytes, bound_s) for one in evaluated]
     auto = [
-        CollectiveChoice(from_bytes=start, collective=_collective_of(taken))
-        for start, taken in cheapest_by_size(evaluated)
+        CollectiveChoice(from_bytes=start, collective=collective_of(taken))
+        for start, taken in (cheapest_by_size(evaluated) if operation == "all_reduce" else [])
     ]
-    return PriceList(world=world, bound_s=bound_s, prices=sorted(found, key=lambda view: view.seconds), auto=auto)
+    return PriceList(
+        world=network.world,
+        operation=operation,
+        bound_s=bound_s,
+        prices=sorted(found, key=lambda view: view.seconds),
+        auto=auto,
+    )
 
 
 @router.get("/plan", responses=UNCHANGED | problems(422))
@@ -112,25 +145,72 @@ def get_plan(plan_query: Annotated[PlanQuery, Query()]) -> PlanView:
     """Return the plan of a collective with up to 64 ranks, round by round."""
     hosts = plan_query.hosts
     world = _world(hosts, plan_query.ranks_per_host, most=MAX_PLAN_RANKS)
-    chosen = _parse_collective(plan_query.model_dump(exclude={*Ranks.model_fields}, exclude_none=True))
+    chosen = _parse_collective(plan_query.model_dump(exclude={*Ranks.model_fields, "operation"}, exclude_none=True))
     if issue := check_world_size(chosen, world):
         raise Invalid(issue.message, [issue])
     places = hosts_of(world, hosts)
-    found = plan_of(chosen, places)
+    found = plan_of(chosen, places) if plan_query.operation == "all_reduce" else _block_plan(plan_query, places)
     return PlanView(
-        collective=chosen, hosts=places, chunks=found.chunks, rounds=[_round_view(sends) for sends in found]
+        collective=chosen,
+        operation=found.operation,
+        hosts=places,
+        chunks=found.chunks,
+        rounds=[_round_view(sends) for sends in found],
     )
 
 
+@router.get("/tensor-price", responses=UNCHANGED | problems(422))
+def get_tensor_prices(asked: Annotated[GptQuery, Query()]) -> TensorPriceList:
+    """Return the predicted communication of tensor parallelism on every mesh of up to 128 ranks, the cheapest first."""
+    world = _world(asked.hosts, asked.ranks_per_host, most=MAX_MESH_RANKS)
+    sizes = asked.model_dump(include={*GptQuery.model_fields} - {*NetworkQuery.model_fields})
+    figures = asked.model_dump(include={*NetworkQuery.model_fields} - {*Ranks.model_fields})
+    network = Network(hosts=hosts_of(world, asked.hosts), **figures)
+    found = [price_pass(shape, Sizes(**sizes), network) for shape in shapes_of(world)]
+    return TensorPriceList(
+        world=world,
+        prices=[
+            TensorPrice(
+                kind=one.shape.kind,
+                side=one.shape.side,
+                words_per_rank=one.words_per_rank,
+                collectives=one.collectives,
+                seconds=one.seconds,
+            )
+            for one in sorted(found, key=lambda one: one.seconds)
+        ],
+    )
+
+
+def _block_plan(asked: PlanQuery, places: list[list[int]]) -> Plan:
+    """Return the plan of another operation than the all-reduce."""
+    plans = blocks.plans(asked.operation, places)
+    for found in plans:
+        if found.kind == asked.kind:
+            return found
+    ways = " or ".join(dict.fromkeys(found.kind for found in plans))
+    ranks = sum(map(len, places))
+    message = f"{asked.operation} among {ranks} ranks has no plan of the kind {asked.kind}: use {ways}"
+    raise Invalid(message, [ValidationIssue(path="kind", message=message)])
+
+
+def evaluate_network(
+    hosts: int, ranks_per_host: int, parameters: dict[str, Any], operation: Operation = "all_reduce"
+) -> tuple[Network, list[Price]]:
+    """Return the network of a query and the price of every plan there; raise Invalid for too many ranks."""
+    return _evaluate(_world(hosts, ranks_per_host, most=MAX_PRICED_RANKS), tuple(parameters.items()), operation)
+
+
 @lru_cache(maxsize=32)  # the evaluation of the rounds does not depend on the size
-def _evaluate(world: int, parameters: tuple[tuple[str, Any], ...]) -> tuple[Network, list[Price]]:
+def _evaluate(world: int, parameters: tuple[tuple[str, Any], ...], operation: Operation) -> tuple[Network, list[Price]]:
     figures = {name: value for name, value in parameters if name not in ("hosts", "ranks_per_host")}
     network = Network(hosts=hosts_of(world, dict(parameters)["hosts"]), **figures)
     if not _evaluation.acquire(timeout=EVALUATION_WAIT_S):
         message = "the service evaluates the collectives of another network; send the request again in some seconds"
         raise Busy(f"{message} (one evaluation at a time; {world:,} ranks)")
     try:
-        return network, [price(plan, network) for plan in candidates(network.hosts)]
+        found = candidates(network.hosts) if operation == "all_reduce" else blocks.plans(operation, network.hosts)
+        return network, [price(plan, network) for plan in found]
     finally:
         _evaluation.release()
 
@@ -151,14 +231,15 @@ def _parse_collective(fields: dict[str, Any]) -> PlannedCollective:
         raise Invalid("the collective is not valid", issues) from None
 
 
-def _collective_of(plan: Plan) -> PlannedCollective:
+def collective_of(plan: Plan) -> PlannedCollective:
+    """Return the spec's choice of a plan."""
     return _parse_collective({"kind": plan.kind, **plan.shape})
 
 
 def _price_view(found: Price, size_bytes: float, bound_s: float) -> PriceView:
     seconds = found.seconds(size_bytes)
     return PriceView(
-        collective=_collective_of(found.plan),
+        collective=collective_of(found.plan),
         rounds=found.rounds,
         segments=found.segments(size_bytes),
         link_bytes=found.link_share * size_bytes,

@@ -1,11 +1,14 @@
 """The built dashboard: its files, and its page for all other paths outside /api."""
 
+import mimetypes
 from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, PlainTextResponse, Response
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from api.http.methods import DASHBOARD_ROUTE
 
@@ -14,9 +17,10 @@ DIST = Path(__file__).parents[1] / "web" / "dist"
 
 def install(app: FastAPI, dist: Path = DIST) -> None:
     """Serve the dashboard's files; without a build, answer with the build command."""
+    dist = dist.resolve()
     index = dist / "index.html"
     if (dist / "assets").is_dir():
-        app.mount("/assets", StaticFiles(directory=dist / "assets"), name="assets")
+        app.mount("/assets", _Assets(directory=dist / "assets"), name="assets")
 
     @app.get("/{path:path}", include_in_schema=False, name=DASHBOARD_ROUTE)
     def page(path: str) -> Response:
@@ -24,14 +28,41 @@ def install(app: FastAPI, dist: Path = DIST) -> None:
             raise HTTPException(405)  # the handler of errors answers 404 for a path without any method
         if not index.exists():
             return PlainTextResponse("The dashboard is not built yet: npm ci && npm run build in web/\n", 404)
-        # Only the page changes with an upgrade: the files that the page loads have a hash in their names.
-        return FileResponse(_file(dist, path) or index, headers={"Cache-Control": "no-cache"})
+        # The page changes with an upgrade; its code and style have a hash in their names. The few other files may be
+        # old once: a browser shows the one that it has, and asks for the next opening.
+        file = _file(dist, path)
+        age = "no-cache" if file in (None, index) else "max-age=0, stale-while-revalidate=604800"
+        return FileResponse(file or index, headers={"Cache-Control": age})
+
+
+class _Assets(StaticFiles):
+    """Files with a hash of their content in their names: a browser keeps them, and the build has compressed them."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        compressed = await self._compressed(path, scope)
+        response = compressed or await super().get_response(path, scope)
+        if response.status_code < 400:
+            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+            response.headers["Vary"] = "Accept-Encoding"
+        return response
+
+    async def _compressed(self, path: str, scope: Scope) -> Response | None:
+        """Return the compressed file, if there is one and the client takes it."""
+        if "gzip" not in Headers(scope=scope).get("Accept-Encoding", ""):
+            return None
+        try:
+            response = await super().get_response(f"{path}.gz", scope)
+        except HTTPException:
+            return None
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Type"] = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        return response
 
 
 def _file(dist: Path, path: str) -> Path | None:
     """Return the dashboard's file at `path`; None without one."""
     try:
         file = (dist / path).resolve()
-        return file if path and file.is_relative_to(dist.resolve()) and file.is_file() else None
+        return file if path and file.is_relative_to(dist) and file.is_file() else None
     except (OSError, ValueError):  # not a valid file name
         return None

@@ -1,21 +1,46 @@
-"""The database as endpoints ask for it: a snapshot to read from, a transaction to write in."""
+"""The database as endpoints ask for it: a snapshot to read from, a transaction to write in.
 
-from collections.abc import Iterator
+A request has its connection before an endpoint's thread runs, and until after it. So without a limit, requests that
+hold all connections would wait for threads, and requests that hold all threads would wait for connections. Each
+request therefore waits for its turn first, in no thread, and there are fewer turns than connections.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Annotated
 
+from anyio import Semaphore
+from anyio.lowlevel import RunVar
 from fastapi import Depends, Request
+from fastapi.concurrency import contextmanager_in_threadpool
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from store.session import snapshot, transaction
+from store.session import MOST_CONNECTIONS, snapshot, transaction
+
+OTHERS = 3  # connections of what takes one without a turn: streams, exports, endpoints that read files beside
+_turns: RunVar[Semaphore] = RunVar("database_turns")  # one for the event loop
 
 
-def _reading(request: Request) -> Iterator[Session]:
-    with snapshot(request.app.state.engine) as db:
+async def _reading(request: Request) -> AsyncIterator[Session]:
+    async with _in_turn(request, snapshot) as db:
         yield db
 
 
-def _writing(request: Request) -> Iterator[Session]:
-    with transaction(request.app.state.engine) as db:
+async def _writing(request: Request) -> AsyncIterator[Session]:
+    async with _in_turn(request, transaction) as db:
+        yield db
+
+
+@asynccontextmanager
+async def _in_turn(
+    request: Request, section: Callable[[Engine], AbstractContextManager[Session]]
+) -> AsyncIterator[Session]:
+    try:
+        turns = _turns.get()
+    except LookupError:
+        _turns.set(turns := Semaphore(MOST_CONNECTIONS - OTHERS))
+    async with turns, contextmanager_in_threadpool(section(request.app.state.engine)) as db:
         yield db
 
 

@@ -59,6 +59,12 @@ class FolderUnavailable(ApiError):
     status, code = 503, "folder_unavailable"
 
 
+class ArtifactStoreUnavailable(ApiError):
+    """The object store that alone has an artifact does not work."""
+
+    status, code = 503, "artifact_store_unavailable"
+
+
 class TooLarge(ApiError):
     """The body is too large."""
 
@@ -69,6 +75,16 @@ class Invalid(ApiError):
     """A field is not valid."""
 
     status, code = 422, "invalid"
+
+
+class RangeNotSatisfiable(ApiError):
+    """The requested part lies behind the end of the file."""
+
+    status, code = 416, "range_not_satisfiable"
+
+    def __init__(self, message: str, size: int) -> None:
+        super().__init__(message)
+        self.headers = {"Content-Range": f"bytes */{size}"}
 
 
 class Busy(ApiError):

@@ -9,13 +9,13 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from api.code.absent_modules import absent_modules
 from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.errors import Conflict, Invalid
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.lifecycle.initial_weights import with_initial_weights
+from api.lifecycle.submission import refuse_impossible, steps_to_carry_out, submission_warnings
 from api.parameters import (
     MAX_CURVES,
     AfterNumber,
@@ -25,6 +25,7 @@ from api.parameters import (
     ExperimentId,
     ExperimentOrder,
     Force,
+    FromStep,
     IdempotencyKey,
     JointState,
     Limit,
@@ -35,14 +36,14 @@ from api.parameters import (
     RunState,
     SeriesName,
     Since,
+    StepNameFilter,
     UserName,
     list_order,
     steps_of,
 )
 from api.render import experiment_detail, experiment_draft, experiment_view, run_page
-from api.rows import found_experiment, see_experiment
+from api.rows import found_experiment, found_step, see_experiment
 from contract.api.checkpoint_advice import Advice, advise_interval
-from contract.api.cluster_report import ClusterReport
 from contract.api.curves import ExperimentPoints, RunCurve
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import (
@@ -54,18 +55,19 @@ from contract.api.responses import (
     RunView,
     Stopped,
 )
+from contract.lifecycle.step import StepStopped
 from contract.spec.checkpoint import Checkpoint
-from contract.spec.checks.cluster import check_cluster
 from contract.spec.checks.program_files import check_programs
-from contract.spec.checks.time_limit import warn_of_short_limit
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
-from contract.validation import ValidationIssue
-from store import clusters, experiments, runs
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.step_grid import MAX_ISSUES
+from store import experiments, runs
 from store.lifecycle import tags
 from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
 from store.metrics import curves as stored_curves
 from store.metrics import interruptions
+from store.search import searches
+from store.steps.transitions import stop_waiting
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
@@ -102,9 +104,11 @@ def create_experiment(
     *,
     origin: Origin = None,
     force: Force = False,
+    from_step: FromStep = None,
     dry_run: DryRun = False,
 ) -> Created | JSONResponse:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
+    carried_out = steps_to_carry_out(spec, from_step)
     if dry_run:
         refuse_impossible(db, spec, force=force)
         return JSONResponse(experiment_draft(spec).model_dump(mode="json"))
@@ -114,10 +118,12 @@ def create_experiment(
     if origin is not None:
         see_experiment(db, origin)
     try:
-        experiment_id, run_ids = runs.create(db, spec, key=idempotency_key, owner=user or "", origin_id=origin)
+        experiment_id, run_ids = runs.create(
+            db, spec, key=idempotency_key, owner=user or "", origin_id=origin, force=force, carried_out=carried_out
+        )
     except IntegrityError as error:
         raise Conflict("a request with this Idempotency-Key is being carried out: send it again") from error
-    return Created(id=experiment_id, runs=run_ids, warnings=_warnings(spec))
+    return Created(id=experiment_id, runs=run_ids, warnings=submission_warnings(spec))
 
 
 def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
@@ -165,12 +171,18 @@ def detail_of(db: Session, experiment: Experiment) -> ExperimentDetail:
 
 @router.get("/{experiment_id}/runs", responses=ITEM)
 def list_experiment_runs(
-    experiment_id: ExperimentId, db: Reading, after: AfterNumber = -1, state: RunState = None, limit: Limit = 200
+    experiment_id: ExperimentId,
+    db: Reading,
+    after: AfterNumber = -1,
+    state: RunState = None,
+    step: StepNameFilter = None,
+    limit: Limit = 200,
 ) -> Page[RunView]:
     """Return the runs in the order of the experiment's grid; `after=next` gives the next page."""
     see_experiment(db, experiment_id)
     which = [Run.experiment_id == experiment_id, Run.deleted_at.is_(None), Run.number > after]
     which += [] if state is None else [Run.state == state]
+    which += [] if step is None else [Run.step_id == found_step(db, experiment_id, step)]
     shown, more = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=limit)
     return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].number if more else None)
 
@@ -202,11 +214,10 @@ def get_experiment_points(
 @router.get("/{experiment_id}/checkpoints", responses=ITEM)
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
-    base = found_experiment(db, experiment_id).spec["base"]
-    # a program has intervals of its own, which are not known
-    every = (
-        None if base.get("kind") == "program" else Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes
-    )
+    base = found_experiment(db, experiment_id).spec.get("base") or {"kind": "steps"}
+    # a program has intervals of its own, which are not known, and so has each step of a workflow
+    is_engine = base.get("kind", "engine") == "engine"
+    every = Checkpoint.model_validate(base.get("checkpoint", {})).every_minutes if is_engine else None
     return [
         advise_interval(one)
         for one in interruptions.observed(db, experiment_id, interval_s=60 * every if every else None)
@@ -215,69 +226,9 @@ def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advi
 
 @router.post("/{experiment_id}/stop", responses=ACTION)
 def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
-    """Request that every run of the experiment stops."""
+    """Request that every run of the experiment stops, and that its search ends; steps that wait are cancelled."""
     see_experiment(db, experiment_id)
-    return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id))
-
-
-def refuse_impossible(db: Session, spec: ExperimentSpec, *, force: bool) -> None:
-    """Raise Invalid for runs that no cluster of this service can carry out; `force` trusts no report of a cluster."""
-    _refuse_absent_clusters(db, spec)
-    if not force:
-        _refuse_contradictions(db, spec)
-
-
-def _refuse_absent_clusters(db: Session, spec: ExperimentSpec) -> None:
-    """Refuse runs for a cluster that this service lacks, as far as its scheduler has reported its clusters."""
-    here = {row.kind for row in clusters.reports(db)}
-    asked = {run.resources.kind for _, run in spec.points()}
-    if here and (absent := sorted(asked - here)):
-        message = f"this service has no {absent[0]} cluster; it has {', '.join(sorted(here))}"
-        raise Invalid(
-            "the experiment cannot be carried out here", [ValidationIssue(path="base.resources.kind", message=message)]
-        )
-
-
-def _refuse_contradictions(db: Session, spec: ExperimentSpec) -> None:
-    """Refuse resources that the newest report of their cluster contradicts; a cluster without a report has none."""
-    # the queue of a large cluster is long, and no check reads it
-    reports = {
-        row.kind: ClusterReport.model_validate({**row.report, "queue": []})
-        for row in clusters.reports(db)
-        if row.report
-    }
-    needs = {
-        (run.resources.model_dump_json(), run.replica): (number, run.resources)
-        for number, (_, run) in reversed(list(enumerate(spec.points())))
-    }
-    issues = [
-        ValidationIssue(
-            path=spec.grid.path_in_document(issue.path, number),
-            message=f"{issue.message} (point {number})" if spec.grid.paths else issue.message,
-        )
-        for (_, replica), (number, need) in reversed(needs.items())
-        if need.kind in reports
-        for issue in check_cluster(need, reports[need.kind], replica=replica)
-    ]
-    issues += [_with_hint(issue) for kind, issue in absent_modules(spec) if kind == "local"]
-    if issues:
-        message = (
-            "the cluster's report or the service's Python contradicts the experiment; force=true (--force) submits it"
-        )
-        raise Invalid(message, issues[:MAX_ISSUES])
-
-
-def _with_hint(issue: ValidationIssue) -> ValidationIssue:
-    hint = "start the service with the module's folder on PYTHONPATH, or install the module (docs/own-parts.md)"
-    return issue.model_copy(update={"message": f"{issue.message}: {hint}"})
-
-
-def _warnings(spec: ExperimentSpec) -> list[str]:
-    """Return what the service cannot decide: the jobs may use another Python, or start faster than usual."""
-    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in absent_modules(spec)]
-    short = [
-        f"{spec.grid.path_in_document(issue.path, number)}: {issue.message}"
-        for number, (_, run) in enumerate(spec.points())
-        if (issue := warn_of_short_limit(run.resources))
-    ]
-    return [*modules, *dict.fromkeys(short)]
+    searches.request_stop(db, experiment_id)
+    # first: a step that is getting its runs holds its lock, and then the runs are seen
+    steps = stop_waiting(db, experiment_id, StepStopped())
+    return Stopped(stopping=runs.request_stop(db, Run.experiment_id == experiment_id), steps=steps)

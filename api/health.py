@@ -1,4 +1,4 @@
-"""Endpoints of the service's health: liveness, readiness, cluster reports."""
+"""Endpoints of the service's health: liveness and readiness."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -6,18 +6,16 @@ from importlib.metadata import version
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from api.access.guard import HAS_ACCESS_KEY
 from api.database import Reading
 from api.http.statuses import UNCHANGED, problems
-from contract.api.service import ClusterView, Health, Readiness
-from store import clusters, jobs, ticks
+from contract.api.service import Health, Readiness
+from store import clusters, ticks
 from store.tables import now
 from store.ticks import LateTick
 
 router = APIRouter(tags=["service"])
-NAME_PREFIX = "bigbatch-"  # of every submission (scheduler/context.py)
 MAX_SCHEDULER_AGE = timedelta(seconds=90)  # the scheduler reports every few seconds; with a slow Slurm every minute
 
 
@@ -55,26 +53,3 @@ def _problem(asked: Mapping[str, datetime], late: Sequence[LateTick]) -> str | N
         return "has not reported recently"
     ages = {kind: present - at for kind, at in asked.items() if present - at > clusters.LATE_AFTER}
     return "; ".join(f"the report of {kind} is {age.total_seconds():.0f} s old" for kind, age in ages.items()) or None
-
-
-@router.get("/clusters", responses=UNCHANGED | problems(503))
-def list_clusters(db: Reading) -> list[ClusterView]:
-    """Return the newest report of every cluster: partitions, nodes and queue."""
-    views = [ClusterView.model_validate(row, from_attributes=True) for row in clusters.reports(db)]
-    return [_with_own_jobs(db, view) for view in views]
-
-
-def _with_own_jobs(db: Session, view: ClusterView) -> ClusterView:
-    """Return the report with the jobs marked that are this service's own."""
-    if view.report is None:
-        return view
-    own = jobs.runs_by_name(db, {job.name for job in view.report.queue if job.name.startswith(NAME_PREFIX)})
-    tasks = [job for job in view.report.queue if job.name in own and own[job.name] is None]
-    by_task = jobs.runs_by_job(db, {job.name for job in tasks}, {job.job_id for job in tasks}) if tasks else {}
-    queue = [
-        job.model_copy(update={"is_own": True, "run_id": own[job.name] or by_task.get(job.job_id)})
-        if job.name in own
-        else job
-        for job in view.report.queue
-    ]
-    return view.model_copy(update={"report": view.report.model_copy(update={"queue": queue})})

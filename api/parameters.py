@@ -13,9 +13,10 @@ from api.errors import Invalid
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import State
 from contract.validation import ValidationIssue
-from store.lifecycle.labels import has_text, run_has_text, visible
+from store.lifecycle.labels import has_text, visible
 from store.lifecycle.tags import experiments_with, runs_with
 from store.lists.order import ListOrder, UnknownRowError, order_rows
+from store.run_table.any_text import run_has_text
 from store.tables import Experiment, Run
 
 MAX_INTEGER = 2**31 - 1  # of a column of ids, numbers and steps
@@ -68,7 +69,16 @@ Force = Annotated[
     bool,
     Query(
         description="Accept resources that contradict the newest report of the cluster, and imported nets whose module "
-        "the service does not find."
+        "the service does not find; carry out runs with `reuse` although finished runs have equal results."
+    ),
+]
+FromStep = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        examples=["train"],
+        description="Carry out this step of the workflow and all that need it, although finished runs have equal "
+        "results. Earlier steps take such results if their runs have `reuse: true`.",
     ),
 ]
 DryRun = Annotated[
@@ -147,8 +157,8 @@ RunText = Annotated[
         min_length=1,
         max_length=200,
         pattern=NO_NUL,
-        description="Return only runs with this text in the notes, a tag or the name of the experiment; capitals and "
-        "small letters differ.",
+        description="Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the "
+        "name, the description, the notes or a tag of the experiment, in capitals or small letters.",
         examples=["lars"],
     ),
 ]
@@ -168,6 +178,16 @@ ProjectName = Annotated[
 ]
 Archived = Annotated[bool, Query(description="Return what is archived, instead of what is not.")]
 RunState = Annotated[State | None, Query(description="Return only runs in this state.", examples=["failed"])]
+StepNameFilter = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=60,
+        pattern=NO_NUL,
+        description="Return only the runs of this step of a workflow.",
+        examples=["train"],
+    ),
+]
 JointState = Annotated[
     State | None,
     Query(description="Return only experiments whose `state` is this one.", examples=["running"]),
@@ -189,6 +209,11 @@ SeriesNames = Annotated[
     Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
 ]
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
+MAX_RUNS = 500  # of one comparison
+RunIds = Annotated[
+    Sequence[Annotated[int, Query(ge=0, le=MAX_INTEGER, examples=[42])]],
+    Query(min_length=1, max_length=MAX_RUNS, description="Ids of the runs; repeat it.", examples=[[12, 15, 40]]),
+]
 RunCursor = Annotated[str, Query(pattern=r"^[0-9]{1,10}:[0-9]{1,10}$", examples=["42:1200"])]
 
 

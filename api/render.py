@@ -10,6 +10,7 @@ from api.sentences.reason import reason_sentence
 from contract.api.responses import (
     AttemptView,
     DraftRun,
+    DraftStep,
     ExperimentDetail,
     ExperimentDraft,
     ExperimentView,
@@ -28,10 +29,12 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from contract.lifecycle.reason import JobEnded, Reason, RunPaused, SubmissionDeferred
-from contract.lifecycle.state import ENDED, State, joint_state
-from contract.spec.any_run import read_run
+from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.recorded.run import RecordedExperiment
+from contract.spec.recorded.stored_run import is_recorded, read_stored_run
 from store.experiments import Summary
+from store.lists.run_facts import devices_of
 from store.lists.run_list import ListedJob, ListedRun
 from store.tables import Experiment, Job, Move, Restart, Run, now
 
@@ -84,12 +87,13 @@ def run_detail(
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
     return RunDetail(
         **_run_fields(run, story.tags) | {"reason": _reason_in_queue(run, waits)},
-        spec=read_run(run.spec),
+        spec=read_stored_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
         restarts=[RestartView.model_validate(restart, from_attributes=True) for restart in story.restarts],
         excluded=run.excluded,
         failure=story.failure,
+        devices=devices_of(run.spec.get("resources"), run.world),
         series=series,
         points_removed_at=run.points_removed_at,
         history_removed_at=run.history_removed_at,
@@ -146,6 +150,13 @@ def _sentence(reason: Reason | None) -> str | None:
     return None if reason is None else reason_sentence(reason)
 
 
+def spec_of(experiment: Experiment) -> ExperimentSpec | RecordedExperiment:
+    """Return the spec of a stored experiment."""
+    if is_recorded(experiment.spec.get("base")):
+        return RecordedExperiment.model_validate(experiment.spec)
+    return ExperimentSpec.from_stored(experiment.spec)
+
+
 def experiment_view(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> ExperimentView:
     return ExperimentView(**_experiment_fields(experiment, summary, tags))
 
@@ -153,19 +164,28 @@ def experiment_view(experiment: Experiment, summary: Summary, tags: Sequence[str
 def experiment_detail(experiment: Experiment, summary: Summary, tags: Sequence[str]) -> ExperimentDetail:
     return ExperimentDetail(
         **_experiment_fields(experiment, summary, tags),
-        spec=ExperimentSpec.from_stored(experiment.spec),
+        spec=spec_of(experiment),
         notes=experiment.notes,
         added_points=experiment.added_points or [],
     )
 
 
 def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
-    """Return the experiment and the runs that `spec` describes, before any is stored."""
+    """Return the experiment and the runs that `spec` describes, before any is stored; of a search one example."""
+    names = [step.name for step, known in zip(spec.steps, spec.points_of_steps(), strict=True) for _ in known or ()]
     runs = [
-        DraftRun(number=number, values=values, cluster=run.resources.kind, world=run.resources.world, steps=run.steps)
-        for number, (values, run) in enumerate(spec.points())
+        DraftRun(
+            number=number,
+            step_name=names[number] if names else None,
+            values=values,
+            cluster=run.resources.kind,
+            world=run.resources.world,
+            steps=run.steps,
+        )
+        for number, (values, run) in enumerate(spec.points()[:1] if spec.search else spec.points())
     ]
-    return ExperimentDraft(spec=spec, runs=runs)
+    steps = [DraftStep(name=step.name, needs=step.needed(), runs=step.size) for step in spec.steps]
+    return ExperimentDraft(spec=spec, runs=runs, steps=steps)
 
 
 def _run_fields(run: Run | ListedRun, tags: Sequence[str]) -> dict[str, Any]:
@@ -226,7 +246,12 @@ def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
 
 
 def _progress(summary: Summary) -> float:
-    """Return the share of steps that are taken; runs without steps, which only evaluate, count by their ends."""
+    """Return the share of steps that are taken; runs without steps, which only evaluate, count by their ends.
+
+    Of a search it is the share of its trials that have ended.
+    """
+    if summary.search:
+        return summary.search.ended / max(1, summary.search.trials)
     if summary.steps:
         return min(1.0, summary.step / summary.steps)
     return summary.counts.get(State.DONE, 0) / max(1, sum(summary.counts.values()))
@@ -238,9 +263,10 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "name": experiment.name,
         "description": experiment.description,
         "created_at": experiment.created_at,
-        "state": joint_state(summary.counts),
+        "state": summary.state,
         "runs": sum(summary.counts.values()),
         "counts": summary.counts,
+        "open_steps": summary.open_steps,
         "progress": _progress(summary),
         "steps": summary.steps,
         "best_accuracy": summary.best_accuracy,

@@ -5,6 +5,7 @@ from sqlalchemy.orm import Session
 
 from api.errors import NotFound
 from store import runs
+from store.steps.table import Step
 from store.tables import Experiment, Run
 
 
@@ -21,6 +22,14 @@ def see_experiment(db: Session, experiment_id: int) -> None:
     mine = (Experiment.id == experiment_id, Experiment.deleted_at.is_(None))
     if db.scalar(select(Experiment.id).where(*mine)) is None:
         raise NotFound(f"there is no experiment {experiment_id}")
+
+
+def found_step(db: Session, experiment_id: int, name: str) -> int:
+    """Return the id of a step of an experiment; raise NotFound if there is none."""
+    step_id = db.scalar(select(Step.id).where(Step.experiment_id == experiment_id, Step.name == name))
+    if step_id is None:
+        raise NotFound(f"experiment {experiment_id} has no step '{name}'")
+    return step_id
 
 
 def found_run(db: Session, run_id: int) -> Run:

@@ -1,4 +1,4 @@
-"""Runs: list, details, points as columns, log by offset, stop."""
+"""Runs: list, details, points as columns, stop."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,13 +28,14 @@ from api.parameters import (
 from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
 from api.rows import found_run
 from api.sentences.queue import queue_sentence
-from contract.api.curves import Column, LogPart, RunPoints
+from contract.api.curves import Column, RunPoints
 from contract.api.list_sort import RunSort
 from contract.api.responses import Page, RunDetail, RunView, Stopped
 from contract.diagnosis.diagnose import diagnose_failure
 from contract.diagnosis.stacks import AttemptStacks, read_stacks
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
+from contract.folder.volume.chunk_states import ChunkStates
 from contract.lifecycle.state import State
 from contract.metric_names import by_importance
 from contract.validation import ValidationIssue
@@ -46,7 +47,6 @@ from store.metrics import curves, points, restarts
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-MAX_OFFSET = 2**62  # of a file
 T = TypeVar("T")
 
 
@@ -123,6 +123,12 @@ def get_rank_times(run_id: RunId, db: Reading, request: Request) -> RankTimes | 
     return read_rank_times(_folder(request, found_run(db, run_id)).path, TIMES)
 
 
+@router.get("/{run_id}/chunks", responses=ITEM)
+def get_chunks(run_id: RunId, db: Reading, request: Request) -> ChunkStates | None:
+    """Return the states of the chunks of a program's volume; null if there are none yet."""
+    return _readable(_folder(request, found_run(db, run_id)).read_chunks)
+
+
 @router.get("/{run_id}/stacks", responses=ITEM)
 def get_stacks(
     run_id: RunId,
@@ -137,32 +143,6 @@ def get_stacks(
     return read_stacks(_folder(request, found_run(db, run_id)).path, after=after, limit=limit)
 
 
-@router.get("/{run_id}/log", responses=ITEM)
-def get_run_log(
-    run_id: RunId,
-    db: Reading,
-    request: Request,
-    offset: Annotated[
-        int,
-        Query(
-            ge=-MAX_OFFSET,
-            le=MAX_OFFSET,
-            description="First byte to return; below 0: this number of bytes before the end of the log.",
-        ),
-    ] = 0,
-    limit: Annotated[int, Query(ge=1, le=1_000_000, description="Largest number of bytes.")] = 65_536,
-) -> LogPart:
-    """Return a part of the run's log; `offset=next` continues from there."""
-    try:
-        file = _folder(request, found_run(db, run_id)).open_log()
-    except FileNotFoundError:
-        return LogPart(text="", offset=0, next=0, size=0)
-    with file:
-        start = max(0, file.size + offset) if offset < 0 else min(offset, file.size)
-        part = _whole_characters(file.read(start, limit), start + limit >= file.size)
-    return LogPart(text=part.decode("utf-8", "replace"), offset=start, next=start + len(part), size=file.size)
-
-
 @router.post("/{run_id}/stop", responses=ACTION)
 def stop_run(run_id: RunId, db: Writing) -> Stopped:
     """Request that the run stops; a run that has ended stays as it is."""
@@ -173,17 +153,3 @@ def stop_run(run_id: RunId, db: Writing) -> Stopped:
 def _folder(request: Request, run: Run) -> RunFolder:
     runs_folder: Path = request.app.state.settings.runs_folder()
     return RunFolder.of(runs_folder, run.id, run.key)
-
-
-def _whole_characters(part: bytes, at_end: bool) -> bytes:
-    """`part` without the first bytes of a character whose last ones are yet to come."""
-    if at_end and not part:
-        return part
-    for back in range(1, min(4, len(part)) + 1):
-        byte = part[-back]
-        if byte & 0xC0 != 0x80:  # the first byte of a character, of `length` bytes
-            length = (
-                1 if byte < 0x80 else 2 if byte >> 5 == 6 else 3 if byte >> 4 == 14 else 4 if byte >> 3 == 30 else 1
-            )
-            return part[:-back] if length > back and len(part) > back else part
-    return part

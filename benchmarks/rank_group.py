@@ -2,7 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,9 +17,16 @@ def run_rank(measure: Callable[[dict[str, Any]], Any]) -> None:
     torch.set_num_threads(1)
     task = json.loads(os.environ["TASK"])
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    dist.init_process_group("gloo", store=FileStore(os.environ["STORE"], world), rank=rank, world_size=world)
-    found = measure(task)
-    dist.barrier()
-    if rank == 0:
-        print(json.dumps(found), flush=True)
+    with group_of(Path(os.environ["STORE"]), rank, world):
+        found = measure(task)
+        dist.barrier()
+        if rank == 0:
+            print(json.dumps(found), flush=True)
+
+
+@contextmanager
+def group_of(store: Path, rank: int, world: int) -> Iterator[None]:
+    """Join the group of all ranks over gloo, through the new file `store`; leave the group at the end."""
+    dist.init_process_group("gloo", store=FileStore(str(store), world), rank=rank, world_size=world)
+    yield
     dist.destroy_process_group()

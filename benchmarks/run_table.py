@@ -1,7 +1,7 @@
 """How long the table of runs takes with 30,000 stored runs, on SQLite and PostgreSQL: `make bench NAME=run_table`."""
 
 import json
-import sys
+import os
 import tempfile
 import time
 from contextlib import ExitStack
@@ -20,6 +20,7 @@ from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.seed_table import add_runs
 from tests.testing.servers import postgres
 
+RESULT = Path(__file__).parent / "results" / "run_table.json"
 EXPERIMENTS, RUNS_EACH, REPEATS = 300, 100, 9
 COLUMNS = ["name", "owner", "tag", "batch", "optimizer", "loss", "best(heldout_accuracy)", "duration", "created"]
 ASKED: list[dict[str, str]] = [
@@ -39,15 +40,16 @@ ASKED: list[dict[str, str]] = [
 
 
 def main() -> None:
-    """Print the median and the greatest time of each request, in milliseconds, on both databases."""
-    report: dict[str, Any] = {}
+    """Measure the median and the greatest time of each request, in milliseconds, on both databases."""
+    report: dict[str, Any] = {"load": os.getloadavg()[0]}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         urls = {"sqlite": f"sqlite:///{folder / 'table.db'}", "postgresql": stack.enter_context(postgres())}
         for name, url in urls.items():
             report[name] = _measure(url, folder)
-    json.dump(report, sys.stdout, indent=2)
-    print()
+    text = json.dumps(report, indent=1)
+    RESULT.write_text(f"{text}\n")
+    print(text)
 
 
 def _measure(url: str, folder: Path) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def _measure(url: str, folder: Path) -> dict[str, Any]:
     engine = engine_for(url)
     begin = time.monotonic()
     add_runs(engine, EXPERIMENTS, RUNS_EACH)
-    _analyze(engine)
+    analyze(engine)
     app = create_app(Settings(home=folder, database=url, token=TOKEN))
     client = TestClient(app, base_url="http://localhost", headers=WITH_TOKEN)
     times = {json.dumps(asked): _times(client, asked) for asked in ASKED}
@@ -73,7 +75,7 @@ def _times(client: TestClient, asked: dict[str, str]) -> dict[str, Any]:
     return {"total": total, "median_ms": round(median(taken_ms), 1), "most_ms": round(max(taken_ms), 1)}
 
 
-def _analyze(engine: Engine) -> None:
+def analyze(engine: Engine) -> None:
     """Do what PostgreSQL's autovacuum does within minutes: collect statistics."""
     if engine.dialect.name == "postgresql":
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:

@@ -9,27 +9,37 @@ from typing import Annotated
 
 import typer
 
+from bigbatch.commands.automation import notify, schedule
 from bigbatch.commands.clusters import clusters
 from bigbatch.commands.compare import compare
 from bigbatch.commands.doctor import doctor
 from bigbatch.commands.dry_run import dry_run
+from bigbatch.commands.exports.artifacts import artifacts
+from bigbatch.commands.exports.mlflow import export_mlflow
+from bigbatch.commands.exports.points import export_points
+from bigbatch.commands.exports.runs import export_runs
 from bigbatch.commands.first_run import first_run
+from bigbatch.commands.images.dedup import dedup
+from bigbatch.commands.importing import imports
 from bigbatch.commands.lifecycle.backup import backup, restore
-from bigbatch.commands.lifecycle.delete import delete
+from bigbatch.commands.lifecycle.delete import delete, deleted_items
 from bigbatch.commands.lifecycle.labels import archive, assign, note, rename, tag
 from bigbatch.commands.lifecycle.repeat import clone, extend
 from bigbatch.commands.lifecycle.retry import retry
 from bigbatch.commands.listing import list_experiments, search, show
 from bigbatch.commands.logs import logs
+from bigbatch.commands.planning.plan import plan
 from bigbatch.commands.price import price
 from bigbatch.commands.program.export import export
 from bigbatch.commands.program.run import run
 from bigbatch.commands.reproduce.diff import diff
 from bigbatch.commands.reproduce.rerun import rerun
+from bigbatch.commands.run_table import views
 from bigbatch.commands.run_table.runs import runs
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
+from bigbatch.commands.sweep import sweep
 from bigbatch.commands.up import up
 from bigbatch.commands.watch import watch
 from bigbatch.commands.why import why
@@ -54,10 +64,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": run,
     "submit": submit,
     "export": export,
+    "export-mlflow": export_mlflow,
+    "export-points": export_points,
+    "export-runs": export_runs,
     "list": list_experiments,
     "show": show,
     "watch": watch,
     "logs": logs,
+    "artifacts": artifacts,
     "search": search,
     "runs": runs,
     "stop": stop,
@@ -72,18 +86,26 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "tag": tag,
     "archive": archive,
     "delete": delete,
+    "deleted": deleted_items,
     "why": why,
     "clusters": clusters,
     "doctor": doctor,
     "backup": backup,
     "restore": restore,
     "price": price,
+    "plan": plan,
+    "dedup": dedup,
     "compare": compare,
     "diff": diff,
 }
 for name, command in COMMANDS.items():
     # without its own short help, a command's line in the list ends in the middle of the sentence
     app.command(name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
+app.add_typer(imports.app)
+app.add_typer(notify.app)
+app.add_typer(schedule.app)
+app.add_typer(sweep.app)
+app.add_typer(views.app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

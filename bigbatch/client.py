@@ -8,13 +8,20 @@ from typing import Any, Self, TypeVar, cast
 
 import httpx
 
+from bigbatch.artifact_client import ArtifactClient
+from bigbatch.automation.notify_client import NotifyClient
+from bigbatch.automation.schedule_client import ScheduleClient
 from bigbatch.connection import Connection, Parameters
+from bigbatch.experiment import Experiment, PointsOfRun
+from bigbatch.export_client import ExportClient
 from bigbatch.frame import frame_of, rows_of, rows_of_curves, rows_of_groups
 from bigbatch.lifecycle_client import LifecycleClient
+from bigbatch.price_client import PriceClient
+from bigbatch.recording_client import RecordingClient
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
+from bigbatch.sweeps.search_client import SearchClient
 from bigbatch.table_client import TableClient
-from contract.api.collectives import PriceList
 from contract.api.curves import (
     BucketedCurve,
     Column,
@@ -25,10 +32,9 @@ from contract.api.curves import (
     RunPoints,
 )
 from contract.api.list_sort import ExperimentSort
+from contract.api.nodes.failures import NodeFailureReport
 from contract.api.reproduction import RunDifferences
 from contract.api.responses import (
-    Created,
-    ExperimentDetail,
     ExperimentView,
     FailedRun,
     Page,
@@ -38,17 +44,27 @@ from contract.api.responses import (
 )
 from contract.api.service import ClusterView, Health, Readiness
 from contract.api.snapshots import Received, SnapshotState
+from contract.api.workflows.steps import StepGraph
 from contract.diagnosis.stacks import AttemptStacks, RankStacks
 from contract.folder.environment_record import EnvironmentRecord
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec
 from study.spread import group_runs
 
 T = TypeVar("T")
 PAGE = 200  # items per request
 
 
-class Client(LifecycleClient, TableClient):
+class Client(
+    LifecycleClient,
+    TableClient,
+    ExportClient,
+    ArtifactClient,
+    RecordingClient,
+    SearchClient,
+    PriceClient,
+    NotifyClient,
+    ScheduleClient,
+):
     """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
 
     `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.
@@ -81,17 +97,6 @@ class Client(LifecycleClient, TableClient):
         """Return a link that signs a browser in once, within 15 minutes, and opens the page at `path`."""
         return self._connection.sign_in_url(path)
 
-    def create(
-        self, spec: ExperimentSpec | dict[str, Any] | str, *, force: bool = False, origin: int | None = None
-    ) -> Created:
-        """Create an experiment (a str is YAML or JSON text) and queue its runs.
-
-        `force`: also if the newest report of the cluster contradicts the resources. `origin`: the experiment that the
-        new one repeats or varies.
-        """
-        document = spec.model_dump(mode="json") if isinstance(spec, ExperimentSpec) else spec
-        return self._connection.create(document, force=force, origin=origin)
-
     def experiments(
         self,
         *,
@@ -110,13 +115,21 @@ class Client(LifecycleClient, TableClient):
             ask = {**ask, "state": state}
         return islice(self._pages("/experiments", Page[ExperimentView], ask, before=before), limit)
 
-    def experiment(self, experiment_id: int) -> ExperimentDetail:
-        """Return one experiment."""
-        return self._connection.get(f"/experiments/{experiment_id}", ExperimentDetail)
+    def experiment(self, experiment_id: int) -> Experiment:
+        """Return one experiment; its method `frame` gives a pandas DataFrame."""
+        return self._connection.get(f"/experiments/{experiment_id}", Experiment).read_by(self)
 
-    def runs(self, experiment_id: int, *, after: int = -1, state: State | None = None) -> Iterator[RunView]:
-        """Yield an experiment's runs with numbers above `after`, in grid order; with `state`, only runs in it."""
-        wanted: Parameters = {"limit": PAGE} if state is None else {"limit": PAGE, "state": state}
+    def steps(self, experiment_id: int) -> StepGraph:
+        """Return the steps of a workflow as a graph; an experiment without steps has none."""
+        return self._connection.get(f"/experiments/{experiment_id}/steps", StepGraph)
+
+    def runs(
+        self, experiment_id: int, *, after: int = -1, state: State | None = None, step: str | None = None
+    ) -> Iterator[RunView]:
+        """Yield an experiment's runs with numbers above `after`, in grid order, in `state` and of `step`."""
+        wanted: Parameters = {"limit": PAGE}
+        wanted = wanted if state is None else {**wanted, "state": state}
+        wanted = wanted if step is None else {**wanted, "step": step}
         more: int | None = after
         while more is not None:
             ask: Parameters = {**wanted, "after": more}
@@ -157,7 +170,7 @@ class Client(LifecycleClient, TableClient):
         """Return one run."""
         return self._connection.get(f"/runs/{run_id}", RunDetail)
 
-    def points(self, run_id: int, names: Sequence[str] = (), *, after: int = -1) -> RunPoints:
+    def points(self, run_id: int, names: Sequence[str] = (), *, after: int = -1) -> PointsOfRun:
         """Return every point after step `after` of the named series, or of all series."""
         series: dict[str, Column] = {}
         while True:
@@ -169,7 +182,7 @@ class Client(LifecycleClient, TableClient):
                 whole.values.extend(column.values)
                 after = max([after, *column.steps[-1:]])
             if not part.more:
-                return RunPoints(series=series, more=False)
+                return PointsOfRun(series=series, more=False)
 
     def run_curves(
         self, run_id: int, names: Sequence[str] = (), *, first: int = 0, last: int | None = None, buckets: int = 1000
@@ -195,7 +208,7 @@ class Client(LifecycleClient, TableClient):
     def find_runs(self, where: Mapping[str, str], limit: int | None = None) -> Iterator[RunView]:
         """Yield runs of all experiments, newest first, at most `limit`.
 
-        `where` filters: `q` (a text in the notes, a tag or the experiment's name), `tag`, `state`, `archived` ("true").
+        `where` filters: `q` (a text in notes, tags, reason or spec), `tag`, `state`, `archived` ("true").
         """
         return islice(self._pages("/runs", Page[RunView], {"limit": min(limit or PAGE, PAGE), **where}), limit)
 
@@ -245,16 +258,13 @@ class Client(LifecycleClient, TableClient):
         kind = "application/octet-stream"
         return self._connection.post_safely("/snapshots/blobs", Received, content=pack, kind=kind)
 
-    def prices(
-        self, size_bytes: float, *, hosts: int, ranks_per_host: int, network: Mapping[str, float] | None = None
-    ) -> PriceList:
-        """Return the predicted cost of every collective; `network`: `rate`, `inside_rate`, `latency_s` and so on."""
-        ask: Parameters = {"bytes": size_bytes, "hosts": hosts, "ranks_per_host": ranks_per_host, **(network or {})}
-        return self._connection.get("/collectives/price", PriceList, ask=ask)
-
     def clusters(self) -> list[ClusterView]:
         """Return the newest report of each cluster."""
         return self._connection.get("/clusters", list[ClusterView])
+
+    def node_failures(self, days: int = 30) -> NodeFailureReport:
+        """Return the nodes on which attempts failed in the last days, those with the most node failures first."""
+        return self._connection.get("/clusters/node-failures", NodeFailureReport, ask={"days": days})
 
     def health(self) -> Health:
         """Return whether the API process answers."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from secrets import token_hex
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 from urllib.parse import urlencode
 
 import httpx
@@ -76,22 +76,57 @@ class Connection:
         """Send a GET request, with retries after transient errors; return the response as `answer`."""
         return self.read(self._retry(lambda: self.send("GET", path, ask=ask)), answer)
 
+    def download(self, path: str, file: IO[bytes], *, ask: Parameters) -> int:
+        """Write the answer to a GET request to a file as it arrives; return its bytes.
+
+        Raise Unreachable if the connection ends before the answer does: what is in the file is a part then.
+        """
+        size = 0
+        try:
+            with self._http.stream("GET", f"{self.url}/api/v1{path}", params=ask) as response:
+                if response.is_error:
+                    response.read()
+                    raise ApiError(response.status_code, self._problem(response))
+                for part in response.iter_bytes():
+                    size += file.write(part)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            raise self._no_answer(error) from error
+        except httpx.TransportError as error:
+            message = f"{self.url} ended the connection after {size:,} bytes ({error or 'timed out'}): ask again"
+            raise Unreachable(message) from error
+        return size
+
     def post(self, path: str, answer: type[T], *, content: bytes = b"", kind: str = "application/json") -> T:
         """Send a POST request once; return the response as `answer`."""
         return self.read(self.send("POST", path, content=content, kind=kind), answer)
+
+    def delete(self, path: str) -> None:
+        """Send a DELETE request, whose answer has no content."""
+        response = self.send("DELETE", path)
+        if response.is_error:
+            raise ApiError(response.status_code, self._problem(response))
 
     def post_safely(self, path: str, answer: type[T], *, content: bytes, kind: str) -> T:
         """Send a POST request that may be sent twice, with retries after transient errors."""
         return self.read(self._retry(lambda: self.send("POST", path, content=content, kind=kind)), answer)
 
-    def post_once(self, path: str, answer: type[T], *, content: bytes, kind: str = "application/json") -> T:
+    def post_once(
+        self, path: str, answer: type[T], *, content: bytes, kind: str = "application/json", key: str | None = None
+    ) -> T:
         """Send a POST request with an idempotency key, so that retries have no further effect."""
-        key = {"Idempotency-Key": token_hex(16)}
-        return self.read(self._retry(lambda: self.send("POST", path, content=content, kind=kind, more=key)), answer)
+        more = {"Idempotency-Key": key or token_hex(16)}
+        return self.read(self._retry(lambda: self.send("POST", path, content=content, kind=kind, more=more)), answer)
 
-    def create(self, document: str | Mapping[str, Any], *, force: bool = False, origin: int | None = None) -> Created:
+    def create(
+        self,
+        document: str | Mapping[str, Any],
+        *,
+        force: bool = False,
+        origin: int | None = None,
+        from_step: str | None = None,
+    ) -> Created:
         """Create an experiment from YAML or JSON text, or from a document, once, however often it has to be sent."""
-        flags = {"force": "true" if force else None, "origin": origin}
+        flags = {"force": "true" if force else None, "origin": origin, "from_step": from_step}
         query = urlencode({name: value for name, value in flags.items() if value is not None})
         path = f"/experiments?{query}" if query else "/experiments"
         if isinstance(document, str):
@@ -133,12 +168,15 @@ class Connection:
         try:
             return self._http.request(method, address, params=ask, content=content, headers=headers)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            hint = "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
-            raise Unreachable(f"no service answers at {self.url} ({error or 'timed out'}): {hint}") from error
+            raise self._no_answer(error) from error
         except httpx.TransportError as error:
             is_safe = more or method == "GET"
             hint = "" if is_safe else "; the request may have been carried out: check before you repeat it"
             raise Unreachable(f"{self.url} closed the connection ({error or 'timed out'}){hint}") from error
+
+    def _no_answer(self, error: httpx.TransportError) -> Unreachable:
+        hint = "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
+        return Unreachable(f"no service answers at {self.url} ({error or 'timed out'}): {hint}")
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:
         """Return the response as `answer`; raise ApiError for an error response."""

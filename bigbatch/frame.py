@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
@@ -92,9 +92,29 @@ def plain_values(values: Values) -> dict[str, Any]:
 
 def frame_of(rows: Sequence[dict[str, Any]], index: str | None = None) -> Any:
     """Return the rows as a pandas DataFrame; raise NoPandas."""
+    frame = _pandas().DataFrame(rows)
+    return frame.set_index(index) if index and len(frame) else frame
+
+
+def frame_of_csv(file: IO[bytes], types: Mapping[str, str]) -> Any:
+    """Return a file that was just written as a pandas DataFrame with columns of these types; raise NoPandas."""
+    file.seek(0)
+    # names such as "NA" and "null" are texts
+    numbers = {name: ["nan"] for name, kind in types.items() if kind.startswith("float")}
+    return _pandas().read_csv(file, dtype=dict(types), keep_default_na=False, na_values=numbers)
+
+
+def frame_of_columns(columns: Mapping[str, tuple[Sequence[int], Sequence[float | None]]]) -> Any:
+    """Return steps and values by name as a pandas DataFrame with a row per step; raise NoPandas."""
+    pandas = _pandas()
+    series = {name: pandas.Series(values, steps, dtype="float64") for name, (steps, values) in columns.items()}
+    frame = pandas.DataFrame(series)
+    frame.index.name = "step"
+    return frame
+
+
+def _pandas() -> Any:
     try:
-        pandas = importlib.import_module("pandas")
+        return importlib.import_module("pandas")
     except ImportError as error:
         raise NoPandas("a frame needs pandas: pip install pandas (client.runs() needs nothing)") from error
-    frame = pandas.DataFrame(rows)
-    return frame.set_index(index) if index and len(frame) else frame

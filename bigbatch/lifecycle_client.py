@@ -1,26 +1,31 @@
-"""The client's methods for experiments and runs after their submission: retry, repeat, label, wait, delete."""
+"""The client's methods for experiments and runs as a whole: create, retry, repeat, label, wait, delete."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from bigbatch.connection import Connection
 from bigbatch.errors import BigbatchError, Unreachable
 from contract.api.labels import ExperimentChange, RunChange, RunLabels
 from contract.api.lifecycle import (
     Deleted,
+    DeletionView,
     ExtensionRequest,
     PointsAdded,
     PointsRequest,
+    Restored,
     RetryRequest,
     RetryResult,
     RunExtended,
     StoredSize,
 )
-from contract.api.responses import Created, ExperimentDetail, RunDetail
+from contract.api.responses import Created, ExperimentDetail, Page, RunDetail
 from contract.lifecycle.state import ENDED
+from contract.spec.experiment import ExperimentSpec
 
 Kind = Literal["experiments", "runs"]
 Retried = Sequence[Literal["failed", "cancelled"]]
@@ -36,6 +41,23 @@ class LifecycleClient:
     """The methods; `Client` has the connection."""
 
     _connection: Connection
+
+    def create(
+        self,
+        spec: ExperimentSpec | dict[str, Any] | str,
+        *,
+        force: bool = False,
+        origin: int | None = None,
+        from_step: str | None = None,
+    ) -> Created:
+        """Create an experiment (a str is YAML or JSON text) and queue its runs.
+
+        `force`: also if the newest report of the cluster contradicts the resources. `origin`: the experiment that the
+        new one repeats or varies. `from_step`: carry out this step of the workflow and all that need it, although
+        finished runs have equal results.
+        """
+        document = spec.model_dump(mode="json") if isinstance(spec, ExperimentSpec) else spec
+        return self._connection.create(document, force=force, origin=origin, from_step=from_step)
 
     def retry(self, experiment_id: int, states: Retried = BOTH) -> RetryResult:
         """Let the runs of an experiment that ended in one of `states` go on, each as its next attempt."""
@@ -55,19 +77,35 @@ class LifecycleClient:
             **_labels(origin),
             "name": f"rerun of run {run_id}: {origin.name}"[:200],
             "description": f"The same spec and code as run {run_id} of experiment {run.experiment_id}.",
-            "base": run.spec.model_dump(mode="json"),
+            "base": {**run.spec.model_dump(mode="json"), **_without_reuse(run.spec)},
         }
         return self._connection.create(document, force=force, origin=run.experiment_id)
 
-    def rerun_experiment(self, experiment_id: int, *, force: bool = False) -> Created:
-        """Submit an experiment again, with the points that were added to it; return the new one."""
-        return self.clone(experiment_id, {}, force=force)
+    def rerun_experiment(self, experiment_id: int, *, force: bool = False, from_step: str | None = None) -> Created:
+        """Submit an experiment again, with the points that were added to it; return the new one.
 
-    def clone(self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False) -> Created:
-        """Submit an experiment with changes: dotted path in its document, such as "base.batch", to the new value."""
+        `from_step`: of a workflow, only this step and those that need it are carried out again for certain; earlier
+        ones take their results if their runs have `reuse: true`.
+        """
+        if from_step is not None:
+            return self.clone(experiment_id, {}, force=force, from_step=from_step)
+        spec = self._detail(experiment_id).spec
+        if spec.base is None:
+            return self.clone(experiment_id, {"steps": _steps_without_reuse(spec)}, force=force)
+        own = _without_reuse(spec.base)
+        return self.clone(experiment_id, {f"base.{name}": value for name, value in own.items()}, force=force)
+
+    def clone(
+        self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False, from_step: str | None = None
+    ) -> Created:
+        """Submit an experiment with changes: dotted path in its document, such as "base.batch", to the new value.
+
+        `from_step`: as for `create`.
+        """
         origin = self._detail(experiment_id)
         document = {**origin.spec.model_dump(mode="json"), **_labels(origin)}
-        created = self._connection.create(set_paths(document, changes), force=force, origin=experiment_id)
+        document = set_paths(document, changes)
+        created = self._connection.create(document, force=force, origin=experiment_id, from_step=from_step)
         if origin.added_points:
             added = self.add_points(created.id, points=origin.added_points, force=force)
             return created.model_copy(update={"runs": [*created.runs, *added.runs]})
@@ -107,6 +145,18 @@ class LifecycleClient:
         """Delete an experiment or a run that has ended, with its files; `confirm` is the text of its size."""
         return self._connection.change("DELETE", f"/{kind}/{row_id}", Deleted, ask={"confirm": confirm})
 
+    def restore(self, row_id: int, kind: Kind = "experiments") -> Restored:
+        """Undo the deletion of an experiment, with the runs that went with it, or of a run."""
+        return self._connection.change("POST", f"/{kind}/{row_id}/restore", Restored)
+
+    def deletions(self) -> Iterator[DeletionView]:
+        """Yield the deletions that can be undone, the newest first."""
+        skip: int | None = 0
+        while skip is not None:
+            page = self._connection.get("/deletions", Page[DeletionView], ask={"skip": skip})
+            yield from page.items
+            skip = page.next
+
     def wait(self, experiment_id: int, timeout: float | None = None) -> ExperimentDetail:
         """Return the experiment when all its runs have ended; raise WaitTimeout after `timeout` seconds.
 
@@ -131,6 +181,19 @@ def _labels(origin: ExperimentDetail) -> dict[str, Any]:
     """Return the labels of a repeated experiment: those that the origin has now; the owner is who repeats it."""
     kept = {"name": origin.name, "description": origin.description, "project": origin.project, "tags": origin.tags}
     return {**kept, "owner": None, "notes": ""}
+
+
+def _without_reuse(spec: BaseModel) -> dict[str, bool]:
+    """Return the field by which a repeated run is carried out and takes no result of its origin."""
+    return {"reuse": False} if "reuse" in type(spec).model_fields else {}
+
+
+def _steps_without_reuse(spec: ExperimentSpec) -> list[dict[str, Any]]:
+    """Return the steps of a workflow, whose runs take no result of the origin's."""
+    steps = [step.model_dump(mode="json") for step in spec.steps]
+    return [
+        {**step, "base": {**step["base"], **({"reuse": False} if "reuse" in step["base"] else {})}} for step in steps
+    ]
 
 
 def set_paths(document: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

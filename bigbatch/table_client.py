@@ -1,11 +1,14 @@
-"""The client's methods for the table of runs: all runs, filtered by a query and sorted by any field."""
+"""The client's methods for the table of runs of all experiments, comparisons of chosen ones, and saved views."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bigbatch.connection import Connection, Parameters
 from bigbatch.frame import frame_of
-from contract.api.run_table import FieldNames, TablePage, TableRow
+from contract.api.curves import ComparedCurve, ComparedCurves
+from contract.api.reproduction import RunComparison
+from contract.api.run_table import FieldNames, RunGroups, TablePage, TableRow
+from contract.api.saved.views import NewView, View, ViewChange, ViewPage, Views
 
 PAGE = 500  # rows per request
 
@@ -54,6 +57,44 @@ class TableClient:
         """Return the same as a pandas DataFrame."""
         return frame_of(self.table_rows(where, columns=columns, **options), "id")
 
+    def groups(
+        self,
+        where: str = "",
+        *,
+        by: Sequence[str],
+        figures: Sequence[str] = (),
+        sort: str = "",
+        experiment_id: int | None = None,
+        limit: int = PAGE,
+    ) -> RunGroups:
+        """Return the runs of a query in groups of equal values of `by`, with mean, deviation and range of `figures`."""
+        ask: Parameters = {"where": where, "sort": sort, "by": list(by), "figure": list(figures), "limit": limit}
+        if experiment_id is not None:
+            ask["experiment"] = experiment_id
+        return self._connection.get("/runs/groups", RunGroups, ask=ask)
+
     def field_names(self) -> FieldNames:
         """Return the names of all fields that a query, an order or a column may have."""
         return self._connection.get("/runs/names", FieldNames)
+
+    def compare(self, run_ids: Sequence[int]) -> RunComparison:
+        """Return what differs between at most 500 runs of any experiments, and the metrics that they have."""
+        return self._connection.get("/runs/comparison", RunComparison, ask={"run": [str(one) for one in run_ids]})
+
+    def curves_of_runs(self, run_ids: Sequence[int], name: str, *, buckets: int = 1000) -> list[ComparedCurve]:
+        """Return one series of at most 500 runs of any experiments in buckets."""
+        ask: Parameters = {"run": [str(one) for one in run_ids], "name": name, "buckets": buckets}
+        return self._connection.get("/runs/curves", ComparedCurves, ask=ask).curves
+
+    def views(self, page: ViewPage | None = None) -> list[View]:
+        """Return the saved views of a page of the dashboard, or of all pages."""
+        return self._connection.get("/views", Views, ask={} if page is None else {"page": page.value}).views
+
+    def save_view(self, name: str, page: ViewPage = ViewPage.RUNS, query: str = "") -> View:
+        """Save what a page shows; `query` is that of the page's address: `where=state+%3D+failed&group=batch`."""
+        body = NewView(name=name, page=page, query=query).model_dump_json().encode()
+        return self._connection.post("/views", View, content=body)
+
+    def change_view(self, view_id: int, change: ViewChange) -> View:
+        """Rename a view, change what it shows, delete it, or undo its deletion within a day."""
+        return self._connection.change("PATCH", f"/views/{view_id}", View, change)

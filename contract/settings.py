@@ -1,8 +1,10 @@
 """The service's settings: environment variables that start with BIGBATCH_."""
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -11,7 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from contract.validation import issues_of
 
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
-SECRETS = frozenset({"token", "database", "broker"})  # settings that no job may read
+SECRETS = frozenset({"token", "database", "broker", "artifact_store_options"})  # settings that no job may read
 SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
 SNAPSHOTS = ".snapshots"  # folder below the run folders, by default
 MIN_TOKEN_LENGTH = 32
@@ -55,15 +57,54 @@ class Settings(BaseSettings):
     local_ranks: int = Field(
         default=0, ge=0, description="maximum of concurrent ranks on this machine; 0: number of cores"
     )
+    live_seconds: float = Field(
+        default=0.25,
+        ge=0,
+        le=60,
+        description="seconds between two reads of the database while a page is open; 0: pages poll instead",
+    )
     points_days: Days = Field(default=None, description="days after a run's end until its points are removed")
     history_days: Days = Field(
         default=None, description="days after a run's end until its history loses the entries of waiting"
     )
+    delete_hours: int = Field(
+        default=24, ge=0, le=8760, description="hours for which a deletion of experiments and runs can be undone"
+    )
+    tensorboard: Path | None = Field(
+        default=None, description="folder in which the scheduler writes TensorBoard's event files of all runs"
+    )
+    artifact_store: str = Field(
+        default="", description="URL of the object store that gets a copy of every artifact; empty: no copies"
+    )
+    artifact_store_options: str = Field(
+        default="", description="JSON object with the credentials and options of that store, as fsspec takes them"
+    )
+
+    notify_hosts: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="hosts and networks that messages may go to besides public addresses, separated by commas",
+    )
+    trigger_folders: Annotated[list[Path], NoDecode] = Field(
+        default=[], description="folders below which schedules may follow files, separated by commas"
+    )
+    public_url: str = Field(default="", description="address of the dashboard, for links in messages; empty: no links")
 
     @field_validator("slurm_setup", mode="before")
     @classmethod
     def _lines(cls, value: Any) -> Any:
         return [line.strip() for line in value.split(";;") if line.strip()] if isinstance(value, str) else value
+
+    @field_validator("notify_hosts", "trigger_folders", mode="before")
+    @classmethod
+    def _hosts(cls, value: Any) -> Any:
+        return [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
+
+    @field_validator("public_url")
+    @classmethod
+    def _public_url(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise PydanticCustomError("public_url", "an address begins with http:// or https://")
+        return value
 
     @field_validator("token")
     @classmethod
@@ -73,6 +114,28 @@ class Settings(BaseSettings):
         if 0 < len(value) < MIN_TOKEN_LENGTH:
             found = f"the token has {len(value)} characters, fewer than {MIN_TOKEN_LENGTH}"
             raise PydanticCustomError("token", f"{found}: {MAKE_TOKEN}")
+        return value
+
+    @field_validator("artifact_store")
+    @classmethod
+    def _artifact_store(cls, value: str) -> str:
+        if not value:
+            return value
+        parts = urlsplit(value)
+        if not parts.scheme or "://" not in value or "@" in parts.netloc or parts.query or parts.fragment:
+            wanted = "a URL such as s3://bucket/folder, without credentials: they belong into"
+            raise PydanticCustomError("artifact_store", f"{wanted} BIGBATCH_ARTIFACT_STORE_OPTIONS")
+        return value.rstrip("/") if parts.path.strip("/") or parts.netloc else value
+
+    @field_validator("artifact_store_options")
+    @classmethod
+    def _artifact_store_options(cls, value: str) -> str:
+        try:
+            is_object = not value or isinstance(json.loads(value), dict)
+        except ValueError:
+            is_object = False
+        if not is_object:
+            raise PydanticCustomError("options", 'a JSON object, such as {"key": "...", "secret": "..."}')
         return value
 
     def home_folder(self) -> Path:

@@ -11,9 +11,13 @@ from contract.described_model import DescribedModel
 # pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
 # The document has optimizer.momentum, so the location part after one of these fields is removed.
 TAGGED_FIELDS = frozenset(
-    {"base", "model", "data", "optimizer", "schedule", "loss", "augmentation", "rule", "collective", "resources"}
+    {
+        *("base", "model", "data", "optimizer", "schedule", "loss", "augmentation", "rule", "collective", "resources"),
+        *("sampler", "early_stopping"),
+    }
 )
-TAGGED_LISTS = frozenset({"metrics"})  # lists of such unions: the tag comes after the index
+TAGGED_LISTS = frozenset({"metrics", "operators"})  # lists of such unions: the tag comes after the index
+SPACE = ("search", "space")  # such unions by name: the tag comes after the name
 
 PLAIN_MESSAGES = {
     "extra_forbidden": "unknown field",
@@ -48,16 +52,20 @@ def validation_error(issues: Sequence[ValidationIssue]) -> PydanticCustomError:
     return PydanticCustomError("invalid_spec", "{text}", details)
 
 
-def issues_of(error: ValidationError) -> list[ValidationIssue]:
-    """Return the issues of a validation error, with paths as in the document."""
-    return issues_from_details([dict(detail) for detail in error.errors(include_url=False, include_input=False)])
+def issues_of(error: ValidationError, *, has_tags: bool = True) -> list[ValidationIssue]:
+    """Return the issues of a validation error, with paths as in the document.
+
+    `has_tags`: the document has tagged unions; in other documents any name may be one of TAGGED_FIELDS.
+    """
+    details = [dict(detail) for detail in error.errors(include_url=False, include_input=False)]
+    return issues_from_details(details, has_tags=has_tags)
 
 
-def issues_from_details(details: Iterable[Mapping[str, Any]]) -> list[ValidationIssue]:
+def issues_from_details(details: Iterable[Mapping[str, Any]], *, has_tags: bool = True) -> list[ValidationIssue]:
     """Return the issues in pydantic's error details, which are all that FastAPI passes on."""
     found = []
     for detail in details:
-        location = _without_tags(detail["loc"])
+        location = _without_tags(detail["loc"]) if has_tags else [str(part) for part in detail["loc"]]
         nested: list[dict[str, Any]] = detail.get("ctx", {}).get("issues", [])
         if nested:
             found += [
@@ -78,6 +86,8 @@ def _without_tags(location: Sequence[int | str]) -> list[str]:
 
 def _is_tag(location: Sequence[int | str], index: int) -> bool:
     if index and location[index - 1] in TAGGED_FIELDS:
+        return True
+    if index > 2 and (location[index - 3], location[index - 2]) == SPACE:
         return True
     return index > 1 and location[index - 2] in TAGGED_LISTS and isinstance(location[index - 1], int)
 

@@ -5,10 +5,19 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection
 
+import store.artifacts.table
 import store.lifecycle.tags
 import store.metrics.figures
 import store.metrics.table
-import store.run_table.spec_fields  # noqa: F401  # the tables of these modules are a part of the metadata
+import store.mirror.table
+import store.notify.divergences
+import store.recorded.writers
+import store.run_table.spec_fields
+import store.saved.reports
+import store.saved.views
+import store.schedules.table
+import store.search.table
+import store.steps.table  # noqa: F401  # the tables of these modules are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
 from store.snapshots.table import Snapshot

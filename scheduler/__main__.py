@@ -1,16 +1,11 @@
-"""`python -m scheduler worker | clock | close | preview | doctor`: ticks, Celery beat, shutdown, dry run, doctor."""
+"""`python -m scheduler worker | clock | close | preview | predict | doctor`: ticks, Celery beat, and the others."""
 
 import sys
 from contextlib import suppress
 
-from contract.api.cluster_report import ClusterReport
 from contract.process_settings import read_process_settings
-from contract.spec.experiment import ExperimentSpec
-from scheduler.app import make_app
-from scheduler.context import Context
-from scheduler.doctor.examine import run_checks
-from scheduler.submit.dry_run import describe_submissions
-from scheduler.ticks.shutdown import shut_down
+from contract.settings import Settings
+from scheduler.celery_app import make_celery
 
 QUIET = ["--loglevel", "WARNING"]
 
@@ -20,31 +15,74 @@ def main(arguments: list[str]) -> None:
     settings = read_process_settings()
     match arguments:
         case ["worker"]:
-            try:
-                context = Context.of(settings)
-            except ValueError as error:  # now, and not in each tick
-                sys.exit(str(error))
-            if context.slurm_absence:
-                print(f"Slurm is not used: {context.slurm_absence}", file=sys.stderr, flush=True)
-            make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])
+            _work(settings)
         case ["clock"]:
-            make_app(settings).start(["beat", *QUIET, "--pidfile="])
+            make_celery(settings).start(["beat", *QUIET, "--pidfile="])
         case ["close"]:
-            shut_down(Context.of(settings))
+            _close(settings)
         case ["preview"]:
-            spec, _, report = sys.stdin.read().partition(
-                "\n"
-            )  # a line of JSON each; the cluster's own where one is known
-            known = ClusterReport.model_validate_json(report) if report else None
-            with suppress(BrokenPipeError):  # `| head` has seen enough
-                for line in describe_submissions(ExperimentSpec.model_validate_json(spec), settings, known):
-                    print(line, flush=True)
+            _preview(settings)
+        case ["predict"]:
+            _predict(settings)
         case ["doctor", *words]:
-            with suppress(BrokenPipeError):
-                for check in run_checks(settings, words):
-                    print(check.model_dump_json(), flush=True)
+            _examine(settings, words)
         case _:
             sys.exit(__doc__)
+
+
+# Each command imports what it needs: the clock, which runs all the time, does without the code of the ticks.
+
+
+def _work(settings: Settings) -> None:
+    from scheduler.app import make_app
+    from scheduler.context import Context
+
+    try:
+        context = Context.of(settings)
+    except ValueError as error:  # now, and not in each tick
+        sys.exit(str(error))
+    if context.slurm_absence:
+        print(f"Slurm is not used: {context.slurm_absence}", file=sys.stderr, flush=True)
+    make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])
+
+
+def _close(settings: Settings) -> None:
+    from scheduler.context import Context
+    from scheduler.shutdown import shut_down
+
+    shut_down(Context.of(settings))
+
+
+def _preview(settings: Settings) -> None:
+    from contract.api.cluster_report import ClusterReport
+    from contract.spec.experiment import ExperimentSpec
+    from scheduler.submit.dry_run import describe_submissions
+
+    # a line of JSON each; the cluster's own where one is known
+    spec, _, report = sys.stdin.read().partition("\n")
+    known = ClusterReport.model_validate_json(report) if report else None
+    with suppress(BrokenPipeError):  # `| head` has seen enough
+        for line in describe_submissions(ExperimentSpec.model_validate_json(spec), settings, known):
+            print(line, flush=True)
+
+
+def _predict(settings: Settings) -> None:
+    from contract.spec.experiment import ExperimentSpec
+    from scheduler.submit.predict import predict_starts
+
+    # the database first, whose URL may be a secret that this process's environment lacks
+    database, _, spec = sys.stdin.read().partition("\n")
+    known = settings.model_copy(update={"database": database})
+    for prediction in predict_starts(ExperimentSpec.model_validate_json(spec), known):
+        print(prediction.model_dump_json(), flush=True)
+
+
+def _examine(settings: Settings, words: list[str]) -> None:
+    from scheduler.doctor.examine import run_checks
+
+    with suppress(BrokenPipeError):
+        for check in run_checks(settings, words):
+            print(check.model_dump_json(), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
-"""The Celery application: a clock and a pool for the ticks. A tick has no arguments and may run twice, late, or
-anywhere.
-
-The broker is Redis for teams and a folder of files on one machine. Results are not stored: the database has them.
+"""The Celery application of the worker: a pool for the ticks. A tick has no arguments and may run twice, late, or
+anywhere. Results are not stored: the database has them.
 """
 
 import math
@@ -14,20 +12,27 @@ from types import MappingProxyType
 from celery import Celery
 from celery.signals import worker_ready, worker_shutdown
 
-from contract.private_files import make_private_folder
 from contract.settings import Settings
-from scheduler import folder_broker
+from scheduler.celery_app import PERIODS_S, make_celery
 from scheduler.context import Context
+from scheduler.notify.compare_curves import find_divergences
 from scheduler.submit.submission import finish_open
+from scheduler.tensorboard.event_files import write_event_files
 from scheduler.ticks.cancel import cancel
 from scheduler.ticks.delete import delete
-from scheduler.ticks.ingest import ingest
+from scheduler.ticks.ingest import ingest_and_follow
 from scheduler.ticks.launch import launch
+from scheduler.ticks.mirror import mirror
+from scheduler.ticks.notify import notify
+from scheduler.ticks.plan import plan
 from scheduler.ticks.poll import poll
 from scheduler.ticks.prune import prune
 from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from scheduler.ticks.refresh_clusters import refresh_clusters
+from scheduler.ticks.reuse import check_waiting_runs
+from scheduler.ticks.schedule import schedule
+from scheduler.ticks.search import search
 from scheduler.watchdog import Watchdog, watched
 from store import ticks
 from store.session import transaction
@@ -35,15 +40,26 @@ from store.session import transaction
 Tick = Callable[[Context], None]
 TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period in seconds
     {
-        "launch": (launch, 0.5),
-        "ingest": (ingest, 1.0),
-        "poll": (poll, 2.0),
-        "cancel": (cancel, 1.0),
-        "recover": (recover, 2.0),
-        "refresh_clusters": (refresh_clusters, 5.0),
-        "reap": (reap, 5.0),
-        "prune": (prune, 10.0),
-        "delete": (delete, 10.0),
+        name: (tick, PERIODS_S[name])
+        for name, tick in {
+            "launch": launch,
+            "reuse": check_waiting_runs,
+            "ingest": ingest_and_follow,
+            "plan": plan,
+            "poll": poll,
+            "cancel": cancel,
+            "recover": recover,
+            "refresh_clusters": refresh_clusters,
+            "search": search,
+            "notify": notify,
+            "schedule": schedule,
+            "divergence": find_divergences,
+            "reap": reap,
+            "prune": prune,
+            "mirror": mirror,
+            "delete": delete,
+            "tensorboard": write_event_files,
+        }.items()
     }
 )
 SUCCESS_STORED_S = 10.0  # at most so often a tick's success is stored, for GET /ready
@@ -51,25 +67,9 @@ APART = 0.5  # of its period, at least, between two starts of a tick in one proc
 
 
 def make_app(settings: Settings) -> Celery:
-    """Return the Celery application for `settings`."""
-    app = Celery("bigbatch")
-    app.conf.update(
-        **_broker(settings),
-        task_ignore_result=True,
-        task_default_queue="bigbatch",
-        worker_pool="threads",  # ticks wait for files, databases and commands
-        worker_concurrency=len(TICKS),
-        worker_enable_remote_control=False,
-        worker_prefetch_multiplier=1,
-        broker_connection_retry_on_startup=True,
-        beat_scheduler="celery.beat:Scheduler",  # periods alone: nothing is stored on disk
-        beat_max_loop_interval=0.5,
-        beat_schedule={
-            # no `expires`: a worker whose clock is ahead of the beat's host would leave out every tick
-            name: {"task": f"bigbatch.{name}", "schedule": period_s}
-            for name, (_, period_s) in TICKS.items()
-        },
-    )
+    """Return the Celery application of a worker for `settings`."""
+    app = make_celery(settings)
+    app.conf.update(worker_concurrency=len(TICKS))
     context = _context(settings)
     for name, (tick, period_s) in TICKS.items():
         app.task(name=f"bigbatch.{name}")(_one_at_a_time(_watched(name, tick, period_s), context, APART * period_s))
@@ -102,32 +102,25 @@ def _context(settings: Settings) -> Callable[[], Context]:
     return context
 
 
-def _broker(settings: Settings) -> dict[str, object]:
-    if settings.broker:
-        return {"broker_url": settings.broker}
-    queue, control = settings.home_folder() / "broker", settings.home_folder() / "broker-control"
-    for folder in (settings.home_folder(), queue, control):
-        make_private_folder(folder)
-    options = {
-        "data_folder_in": str(queue),
-        "data_folder_out": str(queue),
-        "control_folder": str(control),
-        "polling_interval": 0.05,  # kombu's default is a second
-    }
-    return {"broker_url": folder_broker.URL, "broker_transport_options": options}
-
-
 def _watched(name: str, tick: Tick, period_s: float) -> Tick:
     """Return the tick so that the watchdog watches it, and so that its successes are stored from time to time."""
 
     @wraps(tick)
     def run(context: Context) -> None:
-        stored_at = context.memory.success_stored_at
+        stored_at, counts = context.memory.success_stored_at, context.memory.tick_counts[name]
+        began = time.monotonic()
         with watched(context.memory, name):
-            tick(context)
+            try:
+                tick(context)
+            except BaseException:
+                counts.failures += 1
+                raise
+            counts.runs += 1
+            counts.seconds += time.monotonic() - began
             if time.monotonic() - stored_at.get(name, -math.inf) >= SUCCESS_STORED_S:
                 with transaction(context.engine) as db:
-                    ticks.store_success(db, name, period_s)
+                    ticks.store_success(db, name, period_s, counts)
+                del context.memory.tick_counts[name]
                 stored_at[name] = time.monotonic()
 
     return run

@@ -3,6 +3,7 @@
 import math
 import shutil
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,10 +24,13 @@ from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.presence import find_absence
+from scheduler.tensorboard.records import check_package
 from store import clusters as store_clusters
 from store.metrics.retention import Retention
+from store.mirror.object_store import ObjectStore
 from store.session import engine_for, snapshot
 from store.tables import Job, Run
+from store.ticks import TickCounts
 
 
 class HeartbeatSighting(NamedTuple):
@@ -51,8 +55,16 @@ class Memory:
     unsettled: dict[str, tuple[float, float]] = field(default_factory=dict)  # by name: paused until, and for how long
     moved_on_at: dict[str, float] = field(default_factory=dict)  # by tick that runs: its start, or its last progress
     success_stored_at: dict[str, float] = field(default_factory=dict)  # by tick
+    tick_counts: dict[str, TickCounts] = field(default_factory=lambda: defaultdict(TickCounts))  # not yet stored
+    outputs_checked_to: int = 0  # the last run whose outputs the tick `prune` has looked at
     garbage_removed_at: float = -math.inf  # of snapshots
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
+    # by search: the state of its experiment at its last tick that changed nothing, and when that was
+    searches_seen: dict[int, tuple[tuple[int, int, int], float]] = field(default_factory=dict)
+    event_files_written: dict[int, int] = field(default_factory=dict)  # by run: bytes of its folder that are in them
+    files_seen: dict[int, str | None] = field(default_factory=dict)  # by schedule: the version at the last look
+    # by run: how often its curve was compared with its group's, and up to which step at last
+    curves_seen: dict[int, tuple[int, int]] = field(default_factory=dict)
     has_recovered: bool = False  # whether the first recover tick is over
 
     def note_progress(self, tick: str) -> None:
@@ -84,18 +96,22 @@ class Context:
     memory: Memory = field(default_factory=Memory, compare=False)
     retention: Retention = field(default_factory=Retention)
     snapshots_folder: Path | None = None  # None: below the run folders
+    notify_hosts: Sequence[str] = ()  # that messages may go to besides public addresses
+    trigger_folders: Sequence[Path] = ()  # below which schedules may follow files
+    public_url: str = ""  # of the dashboard, for links in messages; empty: no links
     slurm_absence: str | None = None  # why Slurm's commands of this host are not used
+    tensorboard_folder: Path | None = None  # of event files; None: none are written
+    object_store: ObjectStore | None = None  # that gets a copy of every artifact
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
         """Return the context that the settings describe; raise ValueError if they leave no cluster."""
         engine = engine_for(settings.database_url())
-        has_commands = shutil.which("sbatch") is not None
-        absence = _find_slurm_absence(engine) if settings.slurm is None and has_commands else None
         ranks = settings.local_ranks or psutil.cpu_count() or 1
         clusters: dict[str, Cluster] = {"local": Local(ranks)} if settings.local else {}
-        if (has_commands if settings.slurm is None else settings.slurm) and absence is None:
-            clusters["slurm"] = Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm"))
+        slurm, absence = find_slurm(settings, engine)
+        if slurm is not None:
+            clusters["slurm"] = slurm
         if not clusters:
             raise ValueError("BIGBATCH_LOCAL is false and there is no Slurm, so no run can start: set one of them")
         retention = Retention.of_days(settings.points_days, settings.history_days)
@@ -106,7 +122,12 @@ class Context:
             ranks,
             retention=retention,
             snapshots_folder=settings.snapshots_folder(),
+            notify_hosts=settings.notify_hosts,
+            trigger_folders=settings.trigger_folders,
+            public_url=settings.public_url,
             slurm_absence=absence,
+            tensorboard_folder=_tensorboard_folder(settings),
+            object_store=ObjectStore.of(settings),
         )
 
     @property
@@ -133,6 +154,26 @@ class Context:
         at_once = parallel and parallel // (pack or 1)
         comment = _comment([run for run, _ in runs], one.attempt)
         return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
+
+
+def find_slurm(settings: Settings, engine: Engine) -> tuple[Slurm | None, str | None]:
+    """Return this host's Slurm, if it is used; and why its commands are not used although they are there."""
+    has_commands = shutil.which("sbatch") is not None
+    absence = _find_slurm_absence(engine) if settings.slurm is None and has_commands else None
+    if absence is not None or not (has_commands if settings.slurm is None else settings.slurm):
+        return None, absence
+    return Slurm(settings.slurm_python, settings.slurm_setup, SharedRateLimit(engine, "slurm")), None
+
+
+def _tensorboard_folder(settings: Settings) -> Path | None:
+    """Return the folder of event files; None without the setting. Raise ValueError if none can be written there."""
+    if settings.tensorboard is None:
+        return None
+    folder = settings.tensorboard.expanduser().absolute()
+    if folder.is_relative_to(settings.runs_folder()):  # jobs may write there, and programs' event files are read there
+        raise ValueError(f"BIGBATCH_TENSORBOARD is {folder}, in the folder of the run folders: choose another one")
+    check_package()
+    return folder
 
 
 def _find_slurm_absence(engine: Engine) -> str | None:

@@ -8,8 +8,12 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.orm import Session, defer
 
-from contract.lifecycle.state import JOINT_ORDER, State
+from contract.lifecycle.state import JOINT_ORDER, State, joint_state
+from contract.lifecycle.step import OPEN_STEPS
 from store.lists.order import ListOrder
+from store.search import searches
+from store.steps.progress import count_open
+from store.steps.table import Step
 from store.tables import Experiment, Run
 
 RANK_SERIES = re.compile(r"/rank-\d+$")  # of one rank: a run may have thousands of them
@@ -22,6 +26,20 @@ class Summary(NamedTuple):
     steps: int
     best_accuracy: float | None
     series: list[str]  # that the first run reports
+    open_steps: int = 0  # of a workflow: steps that wait or run
+    search: searches.Counts | None = None
+
+    @property
+    def state(self) -> State:
+        """The joint state of the runs; a step that has not ended counts as a queued run, since runs may follow.
+
+        So does a search. One that ended by itself is done, though it stopped the worse trials.
+        """
+        goes_on = self.search is not None and self.search.is_open
+        queued = self.counts.get(State.QUEUED, 0) + self.open_steps + goes_on
+        state = joint_state({**self.counts, State.QUEUED: queued})
+        is_complete = self.search is not None and self.search.is_complete
+        return State.DONE if is_complete and state is State.CANCELLED else state
 
 
 def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
@@ -45,13 +63,29 @@ def has_in_name(text: str) -> ColumnElement[bool]:
 
 
 def has_joint_state(state: State) -> ColumnElement[bool]:
-    """Return the condition for experiments whose runs have the joint state `state`, as `joint_state` defines it."""
+    """Return the condition for experiments of the state `state`, as `Summary.state` defines it."""
+    is_complete = searches.is_complete(Experiment.id)
+    match state:
+        case State.CANCELLED:
+            return _runs_have(state) & ~is_complete
+        case State.DONE:
+            return _runs_have(state) | (_runs_have(State.CANCELLED) & is_complete)
+    return _runs_have(state)
+
+
+def _runs_have(state: State) -> ColumnElement[bool]:
+    """Return the condition that the runs of an experiment have the joint state `state`."""
     mine = and_(Run.experiment_id == Experiment.id, Run.deleted_at.is_(None))
+    has_open_step = exists().where(Step.experiment_id == Experiment.id, Step.state.in_(OPEN_STEPS))
+    may_get_runs = has_open_step | searches.is_open(Experiment.id)
     earlier = JOINT_ORDER[: JOINT_ORDER.index(state)]
-    has_earlier = exists().where(mine, Run.state.in_(earlier))
+    has_earlier: ColumnElement[bool] = exists().where(mine, Run.state.in_(earlier))
+    if State.QUEUED in earlier:
+        has_earlier = has_earlier | may_get_runs
     if state is JOINT_ORDER[-1]:  # also the state of an experiment without runs
         return ~has_earlier
-    return exists().where(mine, Run.state == state) & ~has_earlier
+    has_own = exists().where(mine, Run.state == state)
+    return (has_own | may_get_runs if state is State.QUEUED else has_own) & ~has_earlier
 
 
 def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
@@ -70,9 +104,13 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         steps[experiment][0] += step
         steps[experiment][1] += total
         best[experiment] += [] if accuracy is None else [accuracy]
-    series = _series_of_first_runs(db, ids)
+    series, open_steps, found = _series_of_first_runs(db, ids), count_open(db, ids), searches.counts(db, ids)
     return {
-        id_: Summary(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, []))
+        id_: Summary(
+            *(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, [])),
+            open_steps.get(id_, 0),
+            found.get(id_),
+        )
         for id_ in ids
     }
 

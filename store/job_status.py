@@ -11,6 +11,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.state import ENDED, LIVE, State
+from store import changes
 from store.tables import IS_CURRENT, JOB_END, Cluster, Job, Run, now
 
 LIMIT = 20_000
@@ -109,3 +110,4 @@ def store_observations(db: Session, observations: Sequence[Observation]) -> None
         unended = (Job.id == one.job_id, Job.observed_end.is_(None))
         db.execute(update(Job).where(*unended, unstarted).values(hosts=list(one.hosts)))
     db.connection().execute(statement, rows)
+    changes.record_jobs(db, [one.job_id for one in in_order])

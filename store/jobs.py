@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
+from store import changes
 from store.locks import lock_jobs
 from store.tables import Job, now
 
@@ -28,6 +29,7 @@ def write_manual_job(db: Session, job_id: int, *, refused: str, manual: str) -> 
     """Store that a job which a person has started carries the attempt out, in the place of the job `refused`."""
     locked = lock_jobs(db, Job.id == job_id, Job.external_id == refused)
     db.execute(update(Job).where(Job.id.in_(locked)).values(external_id=manual))
+    changes.record_jobs(db, locked)
 
 
 def write_reachability(db: Session, unknown: Sequence[int], known: Sequence[int]) -> None:
@@ -36,6 +38,7 @@ def write_reachability(db: Session, unknown: Sequence[int], known: Sequence[int]
     if locked:
         db.execute(update(Job).where(Job.id.in_(unknown), Job.unknown_since.is_(None)).values(unknown_since=now()))
         db.execute(update(Job).where(Job.id.in_(known)).values(unknown_since=None))
+        changes.record_jobs(db, locked)
 
 
 def write_given_up(db: Session, name: str) -> None:
@@ -111,3 +114,4 @@ def _given_up() -> tuple[ColumnElement[bool], ...]:
 def _update(db: Session, job_ids: Sequence[int], change: dict[str, object]) -> None:
     locked = lock_jobs(db, Job.id.in_(job_ids))
     db.execute(update(Job).where(Job.id.in_(locked)).values(change).execution_options(synchronize_session=False))
+    changes.record_jobs(db, locked)

@@ -1,14 +1,11 @@
 """Runs: created, found, asked to stop, and read on."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
 from itertools import islice
-from secrets import token_hex
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session, defer, joinedload, selectinload
 
 from contract.folder.bounds import MAX_SERIES
@@ -16,15 +13,20 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import StopSource
+from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import ENDED, LIVE, State
-from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.grid.grid import Values
+from store import changes
 from store.lifecycle import tags
+from store.lifecycle.new_runs import insert_runs
 from store.locks import lock_runs
-from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
+from store.notify.moves import note_losses
+from store.notify.rules import add_spec_rules
+from store.run_table.spec_fields import add_experiment_fields
+from store.search import searches
+from store.steps.creation import create_steps
 from store.tables import IS_CURRENT, Experiment, Job, Run, now
-from store.transitions import queued_with_stop_request, record_created
+from store.transitions import queued_with_stop_request
 
 WITH_JOB = joinedload(Run.current_job)
 WITHOUT_SPEC = defer(Run.spec)  # reading thousands of specs takes most of such a query's time
@@ -32,11 +34,19 @@ IS_OPEN = (Job.external_id.is_not(None), Job.is_gone.is_(False))  # the cluster 
 
 
 def create(
-    db: Session, spec: ExperimentSpec, *, key: str | None = None, owner: str = "", origin_id: int | None = None
+    db: Session,
+    spec: ExperimentSpec,
+    *,
+    key: str | None = None,
+    owner: str = "",
+    origin_id: int | None = None,
+    force: bool = False,
+    carried_out: Collection[str] = (),
 ) -> tuple[int, list[int]]:
     """Store an experiment and one queued run per point; return their ids. A `key` can be used once.
 
-    `owner` counts where the spec names none.
+    A search has no runs yet: the scheduler starts its trials. `owner` counts where the spec names none. `force`: no run
+    takes a finished run's result; `carried_out`: no run of the steps with these names does.
     """
     experiment = Experiment(
         name=spec.name,
@@ -49,56 +59,21 @@ def create(
         owner=owner if spec.owner is None else spec.owner,
         project=spec.project,
         origin_id=origin_id,
+        table_base=spec.example_run() if spec.is_workflow else None,
     )
     db.add(experiment)
     db.flush()
+    changes.record_experiment(db, experiment.id)
     add_experiment_fields(db, experiment)
     tags.store_experiment_tags(db, experiment.id, present=(), wanted=spec.tags)
-    return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0)
-
-
-def insert_runs(db: Session, experiment_id: int, points: Sequence[tuple[Values, AnyRun]], *, first: int) -> list[int]:
-    """Store a queued run for each point of an experiment, with numbers from `first` on; return their ids."""
-    rows: list[dict[str, Any]] = [
-        {
-            "experiment_id": experiment_id,
-            "number": number,
-            "key": token_hex(6),  # 100,000 stored runs and 1,000 new ones share a key once in three million times
-            "spec": run.model_dump(mode="json"),
-            "values": values,
-            "cluster": run.resources.kind,
-            "need": need_of(run, []),
-            "code": run.code if run.kind == "program" else None,
-            "queue": queue_of(run),
-            "world": run.resources.world,
-            "steps": run.steps,
-        }
-        for number, (values, run) in enumerate(points, first)
-    ]
-    if not rows:
-        return []
-    ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows))
-    record_created(db, ids)
-    base = base_of(db.get_one(Experiment, experiment_id))
-    add_run_fields(db, base, {run_id: row["spec"] for run_id, row in zip(ids, rows, strict=True)})
-    return ids
-
-
-def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
-    """Return a text that is equal for runs whose scripts ask a cluster for the same: they may share a submission."""
-    asked: list[Any] = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
-    if run.kind == "program":
-        container = run.environment.container
-        places = [run.working_folder, container.model_dump(mode="json")] if container else []
-        asked += [run.launcher, places]
-    text = json.dumps(asked, sort_keys=True)
-    return sha256(text.encode()).hexdigest()[:16]
-
-
-def queue_of(run: AnyRun) -> str:
-    """Return the partition, account and QOS of the run's jobs: a cluster may limit the number of jobs of each."""
-    need = run.resources
-    return "/".join(name or "" for name in (need.partition, need.account, need.qos)) if need.kind == "slurm" else ""
+    add_spec_rules(db, experiment.id, spec.notify)
+    if spec.search is not None:
+        searches.create(db, experiment.id, spec.search, spec.search_base())
+        return experiment.id, []
+    if spec.is_workflow:
+        forced = [step.name for step in spec.steps] if force else carried_out
+        return experiment.id, create_steps(db, experiment.id, spec, forced=forced)
+    return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0, force=force)
 
 
 def in_state(db: Session, *states: State) -> Sequence[Run]:
@@ -116,7 +91,9 @@ def waiting_for(cluster: str) -> tuple[ColumnElement[bool], ...]:
     due = or_(Run.not_before.is_(None), Run.not_before <= now())
     # a run that somebody asked to go on waits for its last job, so that no run ever has two jobs
     has_job = select(Job.id).where(Job.id == Run.current_job_id, *IS_OPEN).exists()
-    return Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_requested_at.is_(None), due, ~has_job
+    # a run that asks for a finished run's result waits for the tick `reuse`
+    may_run = or_(Run.reuse.is_(None), Run.reuse == Reuse.CHECKED)
+    return Run.state == State.QUEUED, Run.cluster == cluster, Run.stop_requested_at.is_(None), due, ~has_job, may_run
 
 
 class LiveRun(NamedTuple):
@@ -159,6 +136,25 @@ def live(db: Session, *, ended_after: datetime) -> list[LiveRun]:
     return sorted((LiveRun._make(row) for row in rows), key=lambda run: run.id)
 
 
+class ReadRun(NamedTuple):
+    """How far the files of a run's folder are stored."""
+
+    id: int
+    key: str
+    experiment_id: int
+    cursor: int
+    rank_cursors: Mapping[str, int]
+
+
+def read_lately(db: Session, *, ended_after: datetime) -> list[ReadRun]:
+    """Return live and paused runs, and those that ended after `ended_after`, oldest first."""
+    query = select(Run.id, Run.key, Run.experiment_id, Run.cursor, Run.rank_cursors)
+    # queries of their own, so that each uses its index
+    live = db.execute(query.where(Run.state.in_([*LIVE, State.PAUSED]))).all()
+    ended = db.execute(query.where(Run.ended_at > ended_after)).all()
+    return [ReadRun._make(row) for row in sorted({row.id: row for row in (*live, *ended)}.values())]
+
+
 def stop_requested(db: Session) -> Sequence[Run]:
     """Return live runs that were asked to stop and whose job has not been seen to end, with their jobs."""
     asked = (Run.state.in_(LIVE), Run.stop_requested_at.is_not(None), Job.observed_end.is_(None))
@@ -184,6 +180,7 @@ def request_stop(db: Session, which: ColumnElement[bool], source: StopSource = S
     by = source if source is StopSource.USER else func.coalesce(Run.stop_source, source)
     request = {"stop_requested_at": func.coalesce(Run.stop_requested_at, now()), "stop_source": by}
     db.execute(update(Run).where(*going).values(request))
+    changes.record_runs(db, locked)
     return len(locked)
 
 
@@ -205,7 +202,7 @@ def advance(db: Session, several: Sequence[Advance]) -> set[int]:
     by_id = {one.run.id: one for one in several}
     query = select(*_READ_COLUMNS, Run.latest, Run.step).where(Run.id.in_(by_id)).order_by(Run.id)
     rows = [row for row in db.execute(query.with_for_update(key_share=True)) if _is_as_read(row, by_id[row.id].run)]
-    changes = [
+    rows_to_write = [
         {
             "id": row.id,
             "cursor": by_id[row.id].cursor,
@@ -215,8 +212,10 @@ def advance(db: Session, several: Sequence[Advance]) -> set[int]:
         }
         for row in rows
     ]
-    if changes:
-        db.execute(update(Run), changes)
+    for row in rows:
+        note_losses(db, row.id, by_id[row.id].step, row.latest, by_id[row.id].latest)
+    if rows_to_write:
+        db.execute(update(Run), rows_to_write)
     return {row.id for row in rows}
 
 

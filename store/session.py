@@ -13,22 +13,26 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.orm import Session
 
 from contract.private_files import make_private, make_private_file
-from store import clock
+from store import changes, clock
+from store.notify import occurrences
 
 BUSY_S = 30  # for so long a writer waits for another before it fails
+OPEN_CONNECTIONS, MOST_CONNECTIONS = 5, 15  # of a process: those that stay open, and all
+_POOL = {"pool_size": OPEN_CONNECTIONS, "max_overflow": MOST_CONNECTIONS - OPEN_CONNECTIONS}
 
 
 @cache
 def engine_for(url: str) -> Engine:
-    """Return the process's one engine for a database URL."""
+    """Return the process's one engine for a database URL. Its errors name no parameters, which may be secrets."""
     if make_url(url).get_backend_name() != "sqlite":
         # a connection is replaced after an hour, which reads the clock again
-        engine = create_engine(_with_driver(url), pool_pre_ping=True, pool_recycle=3600)
+        engine = create_engine(_with_driver(url), pool_pre_ping=True, pool_recycle=3600, hide_parameters=True, **_POOL)
         clock.follow(engine)
         return engine
     if path := make_url(url).database:
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"timeout": BUSY_S, "check_same_thread": False})
+    arguments = {"timeout": BUSY_S, "check_same_thread": False}
+    engine = create_engine(url, connect_args=arguments, hide_parameters=True, **_POOL)
     event.listen(engine, "do_connect", _close_to_other_users)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -42,6 +46,8 @@ def transaction(engine: Engine) -> Iterator[Session]:
         writing = connection.execution_options(writes=True)
         with Session(writing, expire_on_commit=False) as db, db.begin():
             yield db
+            occurrences.write(db)
+            changes.write(db)
 
 
 @contextmanager

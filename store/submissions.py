@@ -11,18 +11,26 @@ from sqlalchemy.orm import Session, load_only
 from contract.lifecycle.reason import Reason
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.spec.checks.packing import runs_per_job
+from store import changes
 from store.locks import lock_jobs, lock_runs, lock_submission
 from store.runs import WITH_JOB, waiting_for
+from store.steps.table import Step
 from store.tables import IS_CURRENT, Experiment, Job, Move, Run, now
 from store.transitions import begin_submission
 
+# of the run's step in a workflow, else of its experiment
+_CAP = func.coalesce(Step.max_parallel, Experiment.max_parallel)
+_PACK = func.coalesce(Step.pack, Experiment.pack)
+
 
 class Group(NamedTuple):
-    """Queued runs that may share a submission: equal need and attempt; one experiment if it has a cap or packs."""
+    """Queued runs that may share a submission: equal need and attempt; one experiment, or one step of it, if that has
+    a cap or packs."""
 
     need: str
     attempt: int
     experiment_id: int | None
+    step_id: int | None
     max_parallel: int | None
     size: int
     pack: int | None = None
@@ -31,15 +39,16 @@ class Group(NamedTuple):
 
 def groups(db: Session, cluster: str) -> list[Group]:
     """Return the groups that wait for `cluster`, the group with the oldest run first."""
-    apart = case((_is_apart(), Run.experiment_id))
+    apart, step = case((_is_apart(), Run.experiment_id)), case((_is_apart(), Run.step_id))
     query = (
         select(
-            *(Run.need, Run.attempt, apart, func.max(Experiment.max_parallel)),
-            *(func.count(), func.max(Experiment.pack), func.max(Run.queue)),  # runs of one need have one queue
+            *(Run.need, Run.attempt, apart, step, func.max(_CAP)),
+            *(func.count(), func.max(_PACK), func.max(Run.queue)),  # runs of one need have one queue
         )
         .join(Experiment, Experiment.id == Run.experiment_id)
+        .outerjoin(Step, Step.id == Run.step_id)
         .where(*waiting_for(cluster))
-        .group_by(Run.need, Run.attempt, apart)
+        .group_by(Run.need, Run.attempt, apart, step)
         .order_by(func.min(Run.id))
     )
     return [Group(*row) for row in db.execute(query)]
@@ -49,21 +58,27 @@ def members(db: Session, cluster: str, group: Group, limit: int) -> Sequence[Run
     """Return the oldest runs of a group, at most `limit`, with the columns that a submission needs."""
     mine = [*waiting_for(cluster), Run.need == group.need, Run.attempt == group.attempt]
     mine.append(Run.experiment_id == group.experiment_id if group.experiment_id is not None else ~_is_apart())
-    known = load_only(Run.key, Run.attempt, Run.withdrawn, Run.experiment_id, Run.cluster)
+    mine += [] if group.step_id is None else [Run.step_id == group.step_id]
+    known = load_only(Run.key, Run.attempt, Run.withdrawn, Run.experiment_id, Run.step_id, Run.cluster)
     query = select(Run).join(Experiment, Experiment.id == Run.experiment_id).options(known)
+    query = query.outerjoin(Step, Step.id == Run.step_id)
     return db.scalars(query.where(*mine).order_by(Run.id).limit(limit)).all()
 
 
 def _is_apart() -> ColumnElement[bool]:
-    """Return the condition for experiments whose runs share no submission with another experiment's runs."""
-    return or_(Experiment.max_parallel.is_not(None), Experiment.pack.is_not(None))
+    """Return the condition for runs that share no submission with runs of another experiment or step."""
+    return or_(_CAP.is_not(None), _PACK.is_not(None))
 
 
-def count_live_runs(db: Session, cluster: str, experiment_id: int | None = None) -> dict[str, int]:
-    """Return the number of live runs of each submission, of all experiments or of one."""
+def count_live_runs(
+    db: Session, cluster: str, experiment_id: int | None = None, step_id: int | None = None
+) -> dict[str, int]:
+    """Return the number of live runs of each submission, of all experiments, of one, or of one of its steps."""
     live = _live(cluster)
     if experiment_id is not None:
         live.append(Run.experiment_id == experiment_id)
+    if step_id is not None:
+        live.append(Run.step_id == step_id)
     rows = db.execute(select(Job.name, func.count()).join(Run, IS_CURRENT).where(*live).group_by(Job.name))
     return dict(rows.all())
 
@@ -165,10 +180,13 @@ def take(
 
 
 def _lock_free_slots(db: Session, run: Run) -> int:
-    """Return the free slots of the run's experiment, after its other launchers."""
+    """Return the free slots of the run's experiment or step, after its other launchers."""
     mine = select(Experiment.max_parallel).where(Experiment.id == run.experiment_id)
     cap = db.scalar(mine.with_for_update(key_share=True))
-    return 0 if cap is None else free_slots(cap, count_live_runs(db, run.cluster, run.experiment_id))
+    if run.step_id is not None:
+        cap = db.scalar(select(Step.max_parallel).where(Step.id == run.step_id))
+    live = {} if cap is None else count_live_runs(db, run.cluster, run.experiment_id, run.step_id)
+    return 0 if cap is None else free_slots(cap, live)
 
 
 def renew_lease(db: Session, name: str) -> bool:
@@ -185,6 +203,7 @@ def write_doubt(db: Session, name: str, reason: Reason) -> None:
     run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
     change = update(Run).where(Run.id.in_(run_ids)).values(reason=reason)
     db.execute(change.execution_options(synchronize_session=False))
+    changes.record_runs(db, run_ids)
 
 
 def count_returns(db: Session, run_id: int) -> int:

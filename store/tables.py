@@ -11,6 +11,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import Reason, StopSource, reason_adapter
+from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import State
 from store import clock
 from store.column_types import EnumText, ModelJson, UtcDateTime
@@ -19,9 +20,10 @@ REASON = ModelJson(reason_adapter)
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
 IS_ARCHIVED, IS_DELETED = text("archived_at IS NOT NULL"), text("deleted_at IS NOT NULL")
-HAS_CODE = text("code IS NOT NULL")
-HAS_ENDED = text("ended_at IS NOT NULL")
-IS_GIVEN_UP = text("given_up_at IS NOT NULL")  # of a job
+HAS_CODE, OF_STEP, HAS_ENDED = text("code IS NOT NULL"), text("step_id IS NOT NULL"), text("ended_at IS NOT NULL")
+RESTORABLE: dict[str, Any] = {f"{db}_where": text("restorable_until IS NOT NULL") for db in ("sqlite", "postgresql")}
+HAS_REUSE, HAS_REUSE_KEY, IS_GIVEN_UP = (text(f"{one} IS NOT NULL") for one in ("reuse", "reuse_key", "given_up_at"))
+IS_VISIBLE = text("deleted_at IS NULL AND archived_at IS NULL")
 
 
 def now() -> datetime:
@@ -46,6 +48,7 @@ class Table(DeclarativeBase):
         ExitCause: EnumText(ExitCause),
         PendingReason: EnumText(PendingReason),
         StopSource: EnumText(StopSource),
+        Reuse: EnumText(Reuse),
     }
 
 
@@ -56,6 +59,7 @@ class Experiment(Table):
         Index("ix_experiments_owner", "owner", "id"),
         Index("ix_experiments_project", "project", "id"),
         Index("ix_experiments_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
+        Index("ix_experiments_restorable_until", "restorable_until", **RESTORABLE),
         Index("ix_experiments_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -65,38 +69,43 @@ class Experiment(Table):
     spec: Mapped[dict[str, Any]]
     max_parallel: Mapped[int | None]
     pack: Mapped[int | None]  # so many of its runs share a job
-    key: Mapped[str | None] = mapped_column(
-        index=True, unique=True
-    )  # of the request that made it: sent twice, done once
+    key: Mapped[str | None] = mapped_column(index=True, unique=True)  # of the request: sent twice, done once
     created_at: Mapped[datetime] = mapped_column(default=now)
     notes: Mapped[str] = mapped_column(default="", server_default="")
     owner: Mapped[str] = mapped_column(default="", server_default="")
     project: Mapped[str] = mapped_column(default="", server_default="")
     origin_id: Mapped[int | None]  # the experiment that it repeats or varies; that may be deleted since
     added_points: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON)  # outside the grid of `spec`
+    table_base: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # of a workflow: stands for `base` in the run table
     archived_at: Mapped[datetime | None]  # lists hide it
     deleted_at: Mapped[datetime | None]  # nothing shows it, and the tick `delete` removes it
+    restorable_until: Mapped[datetime | None]  # null once its removal may have begun
 
 
 class Run(Table):
     __tablename__ = "runs"
     __table_args__ = (
         UniqueConstraint("experiment_id", "number"),
-        # what the list of experiments sums up, without a look at the rows and their specs
-        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy", "deleted_at"),
+        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy", "deleted_at"),  # for lists
+        Index("ix_runs_visible", "id", sqlite_where=IS_VISIBLE, postgresql_where=IS_VISIBLE),  # counted for the table
+        Index("ix_runs_restorable_until", "restorable_until", **RESTORABLE),
         Index("ix_runs_state", "state", "id"),  # in the order of lists
         Index("ix_runs_state_ended_at", "state", "ended_at", sqlite_where=HAS_ENDED, postgresql_where=HAS_ENDED),
         Index("ix_runs_created_at", "created_at", "id"),  # store/lists/order.py finds the least id without a row
-        # what the tick `prune` may still remove
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
         Index("ix_runs_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
         Index("ix_runs_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
         Index("ix_runs_code", "code", sqlite_where=HAS_CODE, postgresql_where=HAS_CODE),
+        # what the tick `plan` counts, without a look at the rows
+        Index("ix_runs_step", "step_id", "state", "deleted_at", sqlite_where=OF_STEP, postgresql_where=OF_STEP),
+        Index("ix_runs_reuse", "reuse", "id", sqlite_where=HAS_REUSE, postgresql_where=HAS_REUSE),
+        Index("ix_runs_reuse_key", "reuse_key", "id", sqlite_where=HAS_REUSE_KEY, postgresql_where=HAS_REUSE_KEY),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"))
     number: Mapped[int]  # place in the experiment's grid
+    step_id: Mapped[int | None]  # of a workflow; no foreign key, for which SQLite would copy the table of runs
     key: Mapped[str] = mapped_column(unique=True)  # names its folder and jobs, unlike ids unique across databases
     spec: Mapped[dict[str, Any]]
     values: Mapped[dict[str, Any]] = mapped_column("axis_values")
@@ -129,10 +138,15 @@ class Run(Table):
     notes: Mapped[str] = mapped_column(default="", server_default="")
     archived_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
+    restorable_until: Mapped[datetime | None]
     # attempts up to this number count as no retries: somebody has asked for another start since
     retries_after: Mapped[int] = mapped_column(default=0, server_default="0")
     points_removed_at: Mapped[datetime | None]  # store/metrics/retention.py
     history_removed_at: Mapped[datetime | None]
+    reuse: Mapped[Reuse | None]  # whether the run may take a finished run's result; None: it does not ask for that
+    reuse_key: Mapped[str | None]  # equal for runs that compute the same; None: not known
+    input_hashes: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))  # by the names of inputs
+    taken_from: Mapped[int | None]  # the run whose result it took
     jobs: Mapped[list["Job"]] = relationship(foreign_keys="Job.run_id", order_by="Job.attempt")
     current_job: Mapped["Job | None"] = relationship(foreign_keys=[current_job_id], viewonly=True)
 
@@ -143,6 +157,7 @@ class Job(Table):
     __tablename__ = "jobs"
     __table_args__ = (
         UniqueConstraint("run_id", "attempt"),
+        Index("ix_jobs_exit_cause", "exit_cause", "ended_at"),  # the newest failures
         Index("ix_jobs_given_up_at", "given_up_at", sqlite_where=IS_GIVEN_UP, postgresql_where=IS_GIVEN_UP),
     )
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -171,7 +186,7 @@ class Job(Table):
     # the submission was given up then; if the cluster has a job of its name after all, the job is cancelled
     given_up_at: Mapped[datetime | None]
     # the outcome, once it is decided
-    ended_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None] = mapped_column(index=True)
     exit_cause: Mapped[ExitCause | None]
     exit_reason: Mapped[Reason | None] = mapped_column(REASON)
     exit_step: Mapped[int | None]  # the last step of which something is stored
@@ -220,6 +235,12 @@ class Tick(Table):
     name: Mapped[str] = mapped_column(primary_key=True)
     period_s: Mapped[float]
     succeeded_at: Mapped[datetime]
+    # sums over all workers since the service began
+    runs: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")  # completed
+    failures: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    seconds: Mapped[float] = mapped_column(default=0.0, server_default="0")  # of the completed runs
+    reports: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")  # of `ingest`: new parts of files
+    lag_s: Mapped[float] = mapped_column(default=0.0, server_default="0")  # ages of their first points when stored
 
 
 class CallSlot(Table):

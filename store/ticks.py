@@ -1,6 +1,7 @@
 """Ticks: when each periodic task last succeeded, on any worker."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -21,11 +22,29 @@ class LateTick(NamedTuple):
     age: timedelta  # since its last success
 
 
-def store_success(db: Session, name: str, period_s: float) -> None:
-    """Store that a tick succeeded now."""
-    add = insert_into(db, Tick).values(name=name, period_s=period_s, succeeded_at=now())
+@dataclass
+class TickCounts:
+    """What a worker has counted of a tick since it last stored the counts."""
+
+    runs: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+    reports: int = 0
+    lag_s: float = 0.0
+
+
+def store_success(db: Session, name: str, period_s: float, counts: TickCounts | None = None) -> None:
+    """Store that a tick succeeded now, and add what was counted of it."""
+    new = asdict(counts or TickCounts())
+    add = insert_into(db, Tick).values(name=name, period_s=period_s, succeeded_at=now(), **new)
     change = {"period_s": add.excluded.period_s, "succeeded_at": add.excluded.succeeded_at}
-    db.execute(add.on_conflict_do_update(index_elements=["name"], set_=change))
+    sums = {column: getattr(Tick, column) + getattr(add.excluded, column) for column in new}
+    db.execute(add.on_conflict_do_update(index_elements=["name"], set_=change | sums))
+
+
+def all_ticks(db: Session) -> Sequence[Tick]:
+    """Return all ticks, by name."""
+    return db.scalars(select(Tick).order_by(Tick.name)).all()
 
 
 def begin(db: Session, periods_s: Mapping[str, float]) -> None:

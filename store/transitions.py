@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
 from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.reason import Reason, StopRequested
+from contract.lifecycle.reason import Reason, Recorded, StopRequested, TakenFrom
 from contract.lifecycle.state import ENDED, MOVES, State
+from store import changes
 from store.locks import lock_jobs, lock_runs, lock_submission
+from store.notify.moves import note_moves
 from store.tables import Job, Move, Run, now
 
 
@@ -41,6 +43,16 @@ def record_created(db: Session, run_ids: Sequence[int]) -> None:
     db.execute(insert(Move), [{"run_id": run_id, "old": None, "new": State.QUEUED} for run_id in run_ids])
 
 
+def insert_recorded(db: Session, rows: Sequence[Mapping[str, Any]], source: str) -> list[int]:
+    """Insert runs that were carried out elsewhere, each as done with one entry of its history; return their ids."""
+    done = [{**row, "state": State.DONE} for row in rows]
+    ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), done))
+    changes.record_runs(db, ids)
+    reason = Recorded(source=source)
+    db.execute(insert(Move), [{"run_id": id_, "old": None, "new": State.DONE, "reason": reason} for id_ in ids])
+    return ids
+
+
 def apply(db: Session, run: Run, job: Job | None, transition: Transition, **columns: object) -> None:
     """Change a run whose row this transaction has locked; raise ValueError for an illegal move."""
     old, at = run.state, now()
@@ -48,6 +60,9 @@ def apply(db: Session, run: Run, job: Job | None, transition: Transition, **colu
     for name, value in _changes(run, transition.new, transition.reason, at, columns).items():
         setattr(run, name, value)
     db.add(Move(run_id=run.id, old=old, new=transition.new, reason=transition.reason, at=at))
+    changes.record_runs(db, [run.id])
+    cause = transition.exit.cause if transition.exit else None
+    note_moves(db, [run.id], transition.new, transition.reason, cause)
     if job and transition.reported_cause:
         job.reported_cause = transition.reported_cause
     if job and transition.exit:
@@ -66,6 +81,8 @@ def apply_if_unchanged(db: Session, run: Run, new: State, reason: Reason | None 
     if old is State.SUBMITTING and run.current_job_id is not None and new is not State.PENDING:
         _close_jobs(db, [run.current_job_id])
     db.add(Move(run_id=run.id, old=old, new=new, reason=reason, at=at))
+    changes.record_runs(db, [run.id])
+    note_moves(db, [run.id], new, reason)
     for name, value in change.items():  # `run` may come from an earlier session
         set_committed_value(run, name, value)
     return True
@@ -123,7 +140,21 @@ def withdraw_submission(db: Session, name: str, reason: Reason) -> list[int]:
     db.execute(_quietly(delete(Move).where(Move.id.in_(newest), Move.new == State.SUBMITTING)))
     db.execute(_quietly(update(Run).where(Run.id.in_(run_ids)).values(change)))
     db.execute(_quietly(delete(Job).where(Job.id.in_(jobs))))
+    changes.record_runs(db, run_ids)
     return run_ids
+
+
+def end_with_results(db: Session, rows: Mapping[int, Mapping[str, Any]]) -> None:
+    """End locked queued runs by their ids, each with the result of another one; `rows`: their further columns."""
+    _check(State.QUEUED, State.DONE)
+    at = now()
+    reasons = {run_id: TakenFrom(run=columns["taken_from"]) for run_id, columns in rows.items()}
+    change = {"state": State.DONE, "moved_at": at, "ended_at": at}
+    db.execute(update(Run), [{"id": id_, "reason": reasons[id_], **change, **own} for id_, own in rows.items()])
+    move = {"old": State.QUEUED, "new": State.DONE, "at": at}
+    db.execute(insert(Move), [{"run_id": id_, "reason": reason, **move} for id_, reason in reasons.items()])
+    changes.record_runs(db, rows)
+    note_moves(db, list(rows), State.DONE, None)
 
 
 def cancel_queued(db: Session, limit: int) -> int:
@@ -180,6 +211,8 @@ def _move_locked(
     change = {"state": new, "reason": reason, "moved_at": at, **ended, **columns}
     db.execute(_quietly(update(Run).where(Run.id.in_(run_ids), Run.state == old).values(change)))
     db.execute(insert(Move), [{"run_id": id_, "old": old, "new": new, "reason": reason, "at": at} for id_ in run_ids])
+    changes.record_runs(db, run_ids)
+    note_moves(db, run_ids, new, reason)
 
 
 def _close_jobs(db: Session, job_ids: Sequence[int]) -> None:

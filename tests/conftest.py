@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from store.session import engine_for
 from tests.testing import servers
-from tests.testing.databases import copy_sqlite, migrate_template, new_database
+from tests.testing.databases import copy_sqlite, drop_database, migrate_template, new_database
 from tests.testing.lab_lock import lab_lock
 from tests.testing.needs import require
 from tests.testing.specs import Experiment, small_experiment
@@ -23,6 +23,8 @@ _numbers = itertools.count()
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Group what several processes cannot share, for `--dist loadgroup`; what takes longest comes first."""
     for item in items:
+        if item.path.parent.name == "browser":
+            item.add_marker(pytest.mark.browser)
         item.add_marker(pytest.mark.xdist_group(_group(item)))
     items.sort(key=_turn)
 
@@ -39,6 +41,13 @@ def _group(item: pytest.Item) -> str:
     """Return "lab", of which a machine has one, "browser", whose service is seeded once, or the test's file."""
     shared = {"slurm": "lab", "browser": "browser"}
     return next((group for mark, group in shared.items() if item.get_closest_marker(mark)), item.path.as_posix())
+
+
+@pytest.fixture(autouse=True)
+def planner_with_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one tick of the planner make all changes of a test, however slow the machine is."""
+    monkeypatch.setattr("scheduler.ticks.plan.BUDGET_CPU_S", 60.0)
+    monkeypatch.setattr("scheduler.ticks.plan.BUDGET_S", 600.0)
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +75,8 @@ def lab() -> Iterator[dict[str, str]]:
 def _lab_in_service() -> Iterator[dict[str, str]]:
     command = [sys.executable, "-m", "lab"]
     was_up = subprocess.run([*command, "status"], capture_output=True).returncode == 0
-    subprocess.run([*command, "up"], check=True)
+    if not was_up:  # a lab that is up may have other numbers of hosts
+        subprocess.run([*command, "up"], check=True)
     answer = subprocess.run([*command, "env"], check=True, capture_output=True, text=True).stdout
     lines = [line.removeprefix("export ").split("=", 1) for line in answer.splitlines() if line.startswith("export ")]
     yield {name: value.strip("'\"") for name, value in lines}
@@ -95,11 +105,13 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def empty_database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def empty_database(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a database without tables, of either kind."""
     if database_kind == "sqlite":
-        return f"sqlite:///{tmp_path / 'test.db'}"
-    return new_database(request.getfixturevalue("postgres_server"), f"test{next(_numbers)}")
+        yield f"sqlite:///{tmp_path / 'test.db'}"
+    else:
+        yield (url := new_database(request.getfixturevalue("postgres_server"), f"test{next(_numbers)}"))
+        drop_database(url)
 
 
 @pytest.fixture
@@ -113,6 +125,8 @@ def engine(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -
     engine = engine_for(url)
     yield engine
     engine.dispose()
+    if database_kind == "postgres":
+        drop_database(url)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The documentation: links and paths lead to files, pages have at most 300 lines, and the glossary is sorted."""
 
+import json
 import re
 from pathlib import Path
 
@@ -15,6 +16,9 @@ PATH = re.compile(
 ROOMS = ("agent", "scheduler", "store", "contract", "trainers", "api")
 SOURCES = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
 MAX_LINES = 300
+NO_GPU = re.compile(
+    r"no\s+GPU\s+(?:was\s+available|has\s+run)|not\s+run\s+on\s+a\s+GPU|on\s+GPUs\s+vectors\s+travel", re.IGNORECASE
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -40,3 +44,12 @@ def test_every_path_of_the_project_that_a_text_names_exists(page: Path) -> None:
         return  # they speak of earlier versions
     named = [path for path in PATH.findall(page.read_text()) if "NAME" not in path]
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_page_says_that_no_gpu_has_run_what_a_report_of_a_gpu_has(page: Path) -> None:
+    if page.name == "CHANGELOG.md" or page.name.startswith("changes-") or page.name in ("engine.md", "pages.md"):
+        return  # they tell what was true on their day
+    report = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text())
+    assert not report["rehearsal"]
+    assert NO_GPU.findall(page.read_text()) == []

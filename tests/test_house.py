@@ -16,37 +16,71 @@ from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
 
 HOUSE = Path(__file__).parents[1]
-WEB = {"fastapi", "starlette", "uvicorn", "h11"}
+WEB = {"fastapi", "starlette", "uvicorn", "h11", "anyio"}
 PLANS = {
     "trainers.collectives.layout",
     "trainers.collectives.plan",
+    "trainers.collectives.plans",
+    "trainers.collectives.plans.blocks",
     "trainers.collectives.plans.catalog",
     "trainers.collectives.pricing.network",
     "trainers.collectives.pricing.price",
     "trainers.collectives.pricing.size_classes",
+    "trainers.kfac_price",
+    "trainers.layer_shapes",
     "trainers.plans",
+    "trainers.tensor.calls",
+    "trainers.tensor.price",
 }
+EVENT_FILES = {"agent.sources.records", "agent.sources.summaries"}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
-    "store": {"contract", "sqlalchemy", "pydantic", "numpy"},
+    "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37
-    "api": {"contract", "store", "study", "sqlalchemy", "pydantic", "lark", *WEB, *PLANS},
-    "scheduler": {"contract", "store", "sqlalchemy", "pydantic", "celery", "kombu", "submitit", "psutil"},
-    "study": {"contract"},
-    "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic"},
+    "api": {
+        *("contract", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),
+        *(*WEB, *PLANS),
+    },
+    # study: decision 44
+    "scheduler": {
+        "contract",
+        "store",
+        "study",
+        "sqlalchemy",
+        "pydantic",
+        "celery",
+        "httpcore",
+        "kombu",
+        "submitit",
+        "psutil",
+        "tensorboardX",  # decision 57
+    },
+    "study": {"contract", "cronsim", "optuna"},
+    # the readers of event files: decision 41
+    "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic", *EVENT_FILES},
     "bigbatch/injected": set(),  # runs in the user's own environment
-    "trainers": {"contract", "torch", "numpy", "pydantic"},
+    # the recorder of a node's metrics: decision 49
+    "trainers": {"contract", "torch", "numpy", "pydantic", "agent.system.recorder"},
     "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,
     "trainers/rules": BENCH,
+    "trainers/preconditioners": BENCH,
     "trainers/optimizers": BENCH,
     "trainers/schedules": BENCH,
     "trainers/losses": BENCH,
     "trainers/models": BENCH,
     "trainers/tasks": BENCH,
+    "trainers/tensor": BENCH,
+    # a program, which logs as every program does: decision 54
+    "trainers/volume": {
+        *("contract", *BENCH, "scipy", "tensorstore", "zarr", "bigbatch", "trainers.build.models"),
+        "trainers.recovery.initial_weights",
+    },
     "trainers/data": {*BENCH, "PIL", "simplejpeg"},
+    "trainers/data/dedup": {*BENCH, "PIL", "contract.spec.dedup.options"},  # the choices and defaults of a spec
+    "trainers/data/dedup/work": {"contract", "bigbatch"},  # a rank of a run, which logs as every program does
     "lab": set(),
     "agent": set(),  # it runs in the user's environment
     "bigbatch/running": set(),  # and so does this
@@ -98,6 +132,7 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
         ("store", "from trainers import engine"),
         ("trainers", "import sqlalchemy"),
         ("trainers/rules", "from contract.spec.run import RunSpec"),
+        ("trainers/preconditioners", "from contract.spec.run import RunSpec"),
         ("trainers/collectives", "from trainers.training.engine import train"),
         ("bigbatch", "def f():\n    from store import runs"),
         ("contract", "import torch"),

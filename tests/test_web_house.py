@@ -24,7 +24,7 @@ FOLDERS = sorted(path for root in (SOURCE, WEB / "tests") for path in [root, *ro
 
 IMPORT = re.compile(r'import (\w+) from "([^"]+\.module\.css)"')
 # a field of the API, a function of TanStack Query, and the plain words for "do not stop it"
-FOREIGN_NAMES = re.compile(r"failure\.falls|keepPreviousData|Keep running")
+FOREIGN_NAMES = re.compile(r"spec\.budget|budget:|failure\.falls|kept: remaining|keepPreviousData|Keep running")
 PRIVATE_WORDS = """
     told tell tells retold said say says hearsay heard unheard kept keep keeps keeper whoever nobody somebody promptly
     verdict inquest silence silent notice blame wish wishes fell fall falls fallen beside shelf passage pulse roll aloud

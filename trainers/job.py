@@ -6,12 +6,15 @@ process received SIGTERM or SIGUSR2 and the ranks reached no common step in time
 """
 
 import os
+import socket
+import subprocess
 import sys
 import time
 from typing import NoReturn
 
 from pydantic import ValidationError
 
+from agent.system.recorder import start_recorder
 from contract.folder.job_identity import (
     CLAIM_REFUSED_EXIT_CODE,
     JOB_MEMBER_VARIABLE,
@@ -23,7 +26,8 @@ from contract.spec.resources import Local, Slurm
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 from trainers.attempt_claim import ClaimRefused, claim_attempt
-from trainers.ranks import cpu_binding, local_ranks, rank_process
+from trainers.ranks import cpu_binding, rank_process
+from trainers.ranks.launch import local_ranks, slurm_step
 from trainers.ranks.rank_info import read_slurm_rank
 from trainers.recovery.preemption_signal import PreemptionSignal, exit_now
 
@@ -37,7 +41,7 @@ def run_attempt(folder: RunFolder, attempt: int | None = None) -> None:
     # a user may start a local run from a shell inside a Slurm job
     is_one_rank = {"SLURM_JOB_ID", "SLURM_PROCID"} <= os.environ.keys() and not isinstance(run.resources, Local)
     try:
-        status = _run_slurm_rank(folder, attempt, run) if is_one_rank else _run_all_ranks(folder, attempt)
+        status = _run_slurm_rank(folder, attempt, run) if is_one_rank else _run_all_ranks(folder, attempt, run)
     except ClaimRefused as refusal:
         _exit(CLAIM_REFUSED_EXIT_CODE, str(refusal))
     if status:
@@ -76,10 +80,24 @@ def _run_slurm_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int
     # this replaces submitit's handlers, which ignore SIGTERM and requeue the job at SIGUSR2
     preemption = PreemptionSignal(exit_now)
     preemption.listen()
-    rank_process.run_rank(
-        folder, claim_attempt(folder, attempt, job=_slurm_job_name()), rank_info, preemption=preemption
-    )
+    number = claim_attempt(folder, attempt, job=_slurm_job_name())
+    if rank_info.local_rank == 0:
+        node = int(os.environ.get("SLURM_NODEID", "0"))
+        start_recorder(folder.path, number, host=rank_info.host, node=node, every_s=run.system_metrics_s)
+    rank_process.run_rank(folder, number, rank_info, preemption=preemption)
+    if rank_info.rank == 0 and any(lost.attempt == number for lost in folder.read_lost_ranks()):
+        _end_lost_ranks()
     return 0
+
+
+def _end_lost_ranks() -> None:
+    """End the ranks without which rank 0 has finished the run: one whose process hangs would never end."""
+    sys.stdout.flush()
+    try:
+        slurm_step.kill_own_step()
+    except (OSError, subprocess.SubprocessError) as error:
+        # the run is done all the same; Slurm ends the job at its time limit
+        sys.stderr.write(f"the lost ranks cannot be ended: {error}\n")
 
 
 def _slurm_job_name() -> str:
@@ -102,5 +120,7 @@ def _slurm_job_name() -> str:
     )
 
 
-def _run_all_ranks(folder: RunFolder, attempt: int | None) -> int:
-    return local_ranks.run_local_ranks(folder, claim_attempt(folder, attempt, job=current_job_id()))
+def _run_all_ranks(folder: RunFolder, attempt: int | None, run: RunSpec) -> int:
+    number = claim_attempt(folder, attempt, job=current_job_id())
+    start_recorder(folder.path, number, host=socket.gethostname(), node=0, every_s=run.system_metrics_s)
+    return local_ranks.run_local_ranks(folder, number)

@@ -18,7 +18,7 @@ AGENT = Path(__file__).resolve().parents[1]
 
 def program_words(spec: Mapping[str, Any], folder: Path) -> list[str]:
     """Return the words of the user's program with its parameters; a text is a line for bash."""
-    values = placeholder_values(spec.get("parameters") or {}, folder)
+    values = placeholder_values(spec, folder)
     command = spec["command"]
     if isinstance(command, str):
         return ["bash", "-c", fill(command, values, is_shell=True)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,19 @@ PLACEHOLDER = re.compile(rf"\{{\{{{NAME}\}}\}}|\{{({NAME})\}}")
 JSON_FILE, YAML_FILE = "parameters.json", "parameters.yaml"
 
 
-def placeholder_values(parameters: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def placeholder_values(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the value of every placeholder: the parameters by their dotted names, and the paths of the run."""
+    inputs, outputs = spec.get("inputs") or {}, spec.get("outputs") or {}
     paths = {
         "parameters_json": str(folder / JSON_FILE),
         "parameters_yaml": str(folder / YAML_FILE),
         "run_folder": str(folder),
         "checkpoint_folder": str(folder / "checkpoints"),
+        "job_python": sys.executable,
+        **{f"inputs.{name}": path for name, path in inputs.items()},
+        **{f"outputs.{name}": str(folder / path) for name, path in outputs.items()},
     }
-    return {**flatten(parameters), **paths}
+    return {**flatten(spec.get("parameters") or {}), **paths}
 
 
 def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:

@@ -16,6 +16,6 @@ def absent_modules(spec: ExperimentSpec) -> list[tuple[str, ValidationIssue]]:
     found: dict[tuple[str, str], ValidationIssue] = {}
     for (kind, path, _), (number, part) in imports.items():
         if issue := check_module(path, part):
-            place = spec.grid.path_in_document(issue.path, number)
+            place = spec.place(issue.path, number)
             found.setdefault((kind, issue.message), issue.model_copy(update={"path": place}))
     return [(kind, issue) for (kind, _), issue in found.items()]

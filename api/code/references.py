@@ -9,7 +9,8 @@ from api.errors import Invalid
 from contract.snapshot.blob_store import BlobStore, DamagedError
 from contract.snapshot.manifest import Manifest, SnapshotFile, make_manifest
 from contract.spec.checks.program_files import first_word
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.program.run import ProgramSpec
 from contract.validation import ValidationIssue
 from store.session import transaction
@@ -34,7 +35,7 @@ def refuse_absent_code(request: Request, spec: ExperimentSpec) -> None:
         absent = snapshots.missing(db, [name for name, *_ in uses])
     files = BlobStore(request.app.state.settings.snapshots_folder())
     issues = [
-        ValidationIssue(path=spec.grid.path_in_document(issue.path, number), message=issue.message)
+        ValidationIssue(path=spec.place(issue.path, number), message=issue.message)
         for number, issue in _issues(files, uses, absent)
     ]
     if issues:

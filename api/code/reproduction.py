@@ -36,7 +36,7 @@ OtherRun = Annotated[int, Query(ge=0, le=MAX_INTEGER, description="Id of the run
 def get_run_environment(run_id: RunId, request: Request, attempt: AttemptNumber = None) -> EnvironmentRecord | None:
     """Return the environment of an attempt of a program; null if there is no record of it."""
     run = _run(request, run_id)
-    return _environment(request, run, attempt)
+    return find_environment(request, run, attempt)
 
 
 @router.get("/{run_id}/differences", responses=ITEM)
@@ -64,7 +64,8 @@ def _run(request: Request, run_id: int) -> Run:
         return found_run(db, run_id)
 
 
-def _environment(request: Request, run: Run, attempt: int | None) -> EnvironmentRecord | None:
+def find_environment(request: Request, run: Run, attempt: int | None = None) -> EnvironmentRecord | None:
+    """Return the environment of an attempt of a program, by default of the latest that has a record."""
     runs_folder: Path = request.app.state.settings.runs_folder()
     folder = RunFolder.of(runs_folder, run.id, run.key).path
     if attempt is not None:
@@ -91,14 +92,15 @@ def _environments(request: Request, first: Run, second: Run) -> tuple[list[Value
     """Return the differences of the environments, or why they are not compared."""
     documents = []
     for run in (first, second):
-        found = _environment(request, run, None)
+        found = find_environment(request, run)
         if found is None:
             return [], f"run {run.id} has no record of its environment"
-        documents.append(_comparable(found))
+        documents.append(comparable(found))
     return _values(*documents), None
 
 
-def _comparable(found: EnvironmentRecord) -> dict[str, Any]:
+def comparable(found: EnvironmentRecord) -> dict[str, Any]:
+    """Return what two environments can have alike: no job's own variables, no moment."""
     document = found.model_dump(mode="json", exclude={"at", "attempt"})
     variables = {
         name: value

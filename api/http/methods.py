@@ -6,6 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 DASHBOARD_ROUTE = "dashboard"  # name of the route of all paths outside /api
+IS_HEAD_KEY = "bigbatch.is_head"  # key in the ASGI scope: an answer that never ends has only its headers
 
 
 class HeadMiddleware:
@@ -25,7 +26,7 @@ class HeadMiddleware:
                 message = {**message, "body": b""}
             await send(message)
 
-        await self.app({**scope, "method": "GET"}, receive, send_headers)
+        await self.app({**scope, "method": "GET", IS_HEAD_KEY: True}, receive, send_headers)
 
 
 def allowed_methods(app: Starlette, scope: Scope) -> list[str]:

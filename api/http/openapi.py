@@ -7,9 +7,20 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from api.http.bodies import REFERENCE
+from contract.api.incoming.points_batch import PointsBatch
+from contract.api.incoming.recording import RecordedRunsRequest, RecordingRequest
 from contract.api.labels import ExperimentChange, RunChange
 from contract.api.lifecycle import ExtensionRequest, PointsRequest, RetryRequest
+from contract.api.notify.message import Message
+from contract.api.notify.rules import NewRule
+from contract.api.notify.targets import NewTarget, TargetChange
+from contract.api.planning.plans import PlanRequest
 from contract.api.problem import Problem
+from contract.api.saved.reports import AddedBlock, NewReport, ReportChange
+from contract.api.saved.views import NewView, ViewChange
+from contract.api.schedules.schedules import NewSchedule, ScheduleChange
+from contract.api.search.search import SearchExtension
+from contract.api.service import ChangedItems, LogSize
 from contract.api.snapshots import SnapshotRequest
 
 TAGS = [
@@ -21,11 +32,32 @@ TAGS = [
         "name": "runs",
         "description": "Runs: list, read, label, stop, retry, extend, delete; points, log, and times of ranks.",
     },
+    {"name": "searches", "description": "Searches, whose trials a sampler chooses: read, pause, resume, extend."},
+    {"name": "export", "description": "Points and runs as files: CSV, JSON lines, Parquet."},
+    {"name": "recordings", "description": "Experiments and runs that were carried out elsewhere: import, points."},
     {"name": "snapshots", "description": "Code snapshots: upload, read, compare."},
+    {"name": "views", "description": "Saved views of the dashboard's pages."},
+    {"name": "notifications", "description": "Messages about experiments: targets, rules, deliveries."},
+    {"name": "schedules", "description": "Schedules: experiments that are submitted again and again, or for a file."},
+    {"name": "reports", "description": "Reports: texts, pictures and tables of chosen runs."},
     {"name": "collectives", "description": "Predicted costs of collectives on a network, and their plans."},
+    {"name": "plans", "description": "The memory, time and cost of training jobs before they run."},
     {"name": "service", "description": "The state of the service and of its clusters."},
 ]
-BODIES = (ExperimentChange, RunChange, RetryRequest, PointsRequest, ExtensionRequest, SnapshotRequest)
+CHANGES = (ExperimentChange, RunChange, RetryRequest, PointsRequest, ExtensionRequest, SearchExtension)
+NOTIFICATIONS = (NewTarget, TargetChange, NewRule, Message, NewSchedule, ScheduleChange)
+SAVED = (NewView, ViewChange, NewReport, ReportChange, AddedBlock)
+BODIES = (
+    *CHANGES,
+    PlanRequest,
+    SnapshotRequest,
+    PointsBatch,
+    RecordingRequest,
+    RecordedRunsRequest,
+    *SAVED,
+    *NOTIFICATIONS,
+)
+EVENTS = (ChangedItems, LogSize)  # data of the events of GET /events
 NO_SCALAR = ("const", "enum", "$ref", "oneOf")  # schemas that list their values, or that lead to fields
 
 
@@ -40,7 +72,7 @@ def openapi_of(app: FastAPI, *, cookie: str) -> dict[str, Any]:
         title=app.title, version=app.version, description=app.description, routes=app.routes, tags=TAGS
     )
     components = document["components"]
-    for model in (Problem, *BODIES):
+    for model in (Problem, *BODIES, *EVENTS):
         schema = model.model_json_schema(ref_template=REFERENCE)
         components["schemas"] |= {**schema.pop("$defs", {}), model.__name__: schema}
     components["securitySchemes"] = {

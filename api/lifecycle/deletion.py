@@ -1,25 +1,36 @@
-"""Deletion: the size of what would be removed, and the removal, which a text must confirm."""
+"""Deletion: the size of what would be removed, the removal, which a text must confirm, and its undo."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
 
-from api.database import Writing
+from api.database import Reading, Writing
 from api.errors import Conflict
-from api.http.statuses import CHANGE, ITEM
-from api.parameters import Confirm, ExperimentId, RunId
-from api.rows import found_experiment, found_run
-from contract.api.lifecycle import Deleted, StoredSize
+from api.http.statuses import CHANGE, ITEM, LIST
+from api.parameters import MAX_INTEGER, Confirm, ExperimentId, Limit, RunId
+from api.rows import found_experiment, found_run, see_experiment
+from contract.api.lifecycle import Deleted, DeletionView, Restored, StoredSize
+from contract.api.responses import Page
 from contract.folder.files.whole_folder import measure_folder
 from contract.folder.run_folder import RunFolder
-from store.lifecycle import deletion
+from store.lifecycle import deletion, undo
 from store.session import snapshot
+from store.steps.progress import count_open
 from store.tables import Experiment, Run
 
 router = APIRouter()
 MEASURED_S = 5.0  # a person waits for the answer
+Skip = Annotated[
+    int,
+    Query(
+        ge=0, le=MAX_INTEGER, description="So many deletions are left out: `next` of the page before.", examples=[50]
+    ),
+]
 
 
 @router.get("/experiments/{experiment_id}/size", tags=["experiments"], responses=ITEM)
@@ -39,25 +50,68 @@ def get_run_size(run_id: RunId, request: Request) -> StoredSize:
 
 
 @router.delete("/experiments/{experiment_id}", tags=["experiments"], responses=CHANGE)
-def delete_experiment(experiment_id: ExperimentId, db: Writing, confirm: Confirm = None) -> Deleted:
+def delete_experiment(experiment_id: ExperimentId, request: Request, db: Writing, confirm: Confirm = None) -> Deleted:
     """Delete an experiment whose runs have all ended, with its files; `confirm` must be its name."""
     if deletion.was_deleted(db, Experiment, experiment_id):
-        return Deleted(runs=0)
+        return _deleted(db, Experiment, experiment_id, 0)
     experiment = found_experiment(db, experiment_id)
     _refuse_unended(deletion.unended(db, Run.experiment_id == experiment_id))
+    if open_steps := count_open(db, [experiment_id]).get(experiment_id):
+        raise Conflict(f"{open_steps} steps of experiment {experiment_id} have not ended: stop the experiment first")
     _check(confirm, experiment.name, f"/experiments/{experiment_id}/size")
-    return Deleted(runs=deletion.mark_experiment(db, experiment_id))
+    return _deleted(db, Experiment, experiment_id, deletion.mark_experiment(db, experiment_id, _undo(request)))
 
 
 @router.delete("/runs/{run_id}", tags=["runs"], responses=CHANGE)
 def delete_run(run_id: RunId, request: Request, db: Writing, confirm: Confirm = None) -> Deleted:
     """Delete a run that has ended, with its files; `confirm` must be the name of its folder."""
     if deletion.was_deleted(db, Run, run_id):
-        return Deleted(runs=0)
+        return _deleted(db, Run, run_id, 0)
     run = found_run(db, run_id)
     _refuse_unended(deletion.unended(db, Run.id == run_id))
     _check(confirm, _folder(request, run).path.name, f"/runs/{run_id}/size")
-    return Deleted(runs=deletion.mark_runs(db, Run.id == run_id))
+    return _deleted(db, Run, run_id, deletion.mark_runs(db, Run.id == run_id, _undo(request)))
+
+
+@router.post("/experiments/{experiment_id}/restore", tags=["experiments"], responses=CHANGE)
+def post_experiment_restore(experiment_id: ExperimentId, db: Writing) -> Restored:
+    """Undo the deletion of an experiment and of the runs that went with it."""
+    if not deletion.was_deleted(db, Experiment, experiment_id):
+        see_experiment(db, experiment_id)
+    return _restored(lambda: undo.restore_experiment(db, experiment_id))
+
+
+@router.post("/runs/{run_id}/restore", tags=["runs"], responses=CHANGE)
+def post_run_restore(run_id: RunId, db: Writing) -> Restored:
+    """Undo the deletion of a run."""
+    if not deletion.was_deleted(db, Run, run_id):
+        found_run(db, run_id)
+    return _restored(lambda: undo.restore_run(db, run_id))
+
+
+@router.get("/deletions", tags=["experiments"], responses=LIST)
+def list_deletions(db: Reading, skip: Skip = 0, limit: Limit = 50) -> Page[DeletionView]:
+    """Return the deletions that can be undone, the newest first; `skip=next` gives the next page."""
+    found = undo.deletions(db, skip, limit + 1)
+    items = [DeletionView(**one._asdict()) for one in found[:limit]]
+    return Page(items=items, next=skip + limit if len(found) > limit else None)
+
+
+def _undo(request: Request) -> timedelta:
+    hours: int = request.app.state.settings.delete_hours
+    return timedelta(hours=hours)
+
+
+def _deleted(db: Session, table: type[Experiment] | type[Run], row_id: int, runs: int) -> Deleted:
+    until = db.scalar(select(table.restorable_until).where(table.id == row_id))
+    return Deleted(runs=runs, restorable_until=until)
+
+
+def _restored(restore: Callable[[], int]) -> Restored:
+    try:
+        return Restored(runs=restore())
+    except undo.NotRestorableError as error:
+        raise Conflict(f"nothing was restored: {error}") from error
 
 
 def _size(request: Request, which: ColumnElement[bool], confirm: str) -> StoredSize:
@@ -73,6 +127,7 @@ def _size(request: Request, which: ColumnElement[bool], confirm: str) -> StoredS
         size_bytes=sum(one.size_bytes for one in sizes),
         files=sum(one.files for one in sizes),
         is_complete=all(one.is_complete for one in sizes),
+        undo_hours=request.app.state.settings.delete_hours,
         confirm=confirm,
         blocked_by=blocked_by,
     )

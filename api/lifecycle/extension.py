@@ -6,21 +6,21 @@ from fastapi import APIRouter, Depends, Request
 
 from api.code.references import refuse_absent_code
 from api.errors import Conflict, Invalid
-from api.experiments import refuse_impossible
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import CHANGE
 from api.lifecycle.initial_weights import with_initial_weights
 from api.lifecycle.new_points import extra_points, grown_grid
+from api.lifecycle.submission import refuse_impossible
 from api.parameters import ExperimentId, Force, RunId, UserName
 from api.rows import found_experiment, found_run
 from contract.api.lifecycle import ExtensionRequest, PointsAdded, PointsRequest, RunExtended
 from contract.folder.run_folder import RunFolder
 from contract.folder.stored_checkpoints import StoredCheckpoint, newest_checkpoint
 from contract.lifecycle.state import State
-from contract.spec.any_run import read_run
 from contract.spec.checks.extension import check_extension
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_POINTS
+from contract.spec.recorded.stored_run import is_recorded, read_stored_run
 from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue
 from store.lifecycle import added_points, going_on
@@ -49,6 +49,16 @@ def add_points(
     engine = request.app.state.engine
     with snapshot(engine) as db:
         read = found_experiment(db, experiment_id).spec
+    if read.get("base") is None:
+        raise Conflict(
+            f"experiment {experiment_id} has steps, whose grids are those of its spec: clone it with other axes"
+        )
+    if is_recorded(read["base"]):
+        raise Conflict(f"the runs of experiment {experiment_id} were carried out elsewhere: it has no points to start")
+    if read.get("search"):
+        raise Conflict(
+            f"the sampler of experiment {experiment_id} chooses its points: POST .../search/extend adds trials"
+        )
     # ten thousand points take a second, and no other request waits for them
     grid, extra = grown_grid(read, asked.axes), extra_points(read, asked.points)
     spec = grid or ExperimentSpec.from_stored(read)
@@ -88,9 +98,9 @@ def extend_run(
     engine = request.app.state.engine
     with snapshot(engine) as db:
         run = found_run(db, run_id)
-    spec = read_run(run.spec)
+    spec = read_stored_run(run.spec)
     if not isinstance(spec, RunSpec):
-        message = "a program has no epochs of which the service knows: retry or clone the run with other parameters"
+        message = "only a run of the engine has epochs of which the service knows: clone the run with other parameters"
         raise Invalid("the run cannot be extended", [ValidationIssue(path="epochs", message=message)])
     if asked.epochs == spec.epochs:
         return RunExtended(id=run_id, epochs=spec.epochs, steps=run.steps, from_step=None, state=run.state)

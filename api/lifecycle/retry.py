@@ -11,10 +11,14 @@ from api.parameters import ExperimentId, RunId, UserName
 from api.rows import found_run, see_experiment
 from contract.api.lifecycle import RetryRequest, RetryResult, UnchangedRun
 from contract.lifecycle.state import ENDED, State
+from contract.lifecycle.step import StepGoesOn
 from store.lifecycle.going_on import RetriedRuns, retry
+from store.steps.transitions import wait_again
 from store.tables import Run
 
 router = APIRouter()
+# by the asked state: the reasons for which a step ended without runs
+ENDED_WITHOUT_RUNS = {State.FAILED: ("not_resolved", "need_ended", "workflow_failed"), State.CANCELLED: ("stopped",)}
 BODY = describe_body(RetryRequest, "Which ended runs are retried; without a body, all that can be.", required=False)
 WhichStates = Annotated[RetryRequest, Depends(body_of(RetryRequest, what="the request"))]
 
@@ -32,7 +36,11 @@ def retry_experiment(
 ) -> RetryResult:
     """Queue the runs that failed or were cancelled as their next attempts; other runs stay as they are."""
     see_experiment(db, experiment_id)
-    return _result(retry(db, Run.experiment_id == experiment_id, _states(asked), by=user))
+    states = _states(asked)
+    kinds = {kind for state, own in ENDED_WITHOUT_RUNS.items() if state in states for kind in own}
+    found = retry(db, Run.experiment_id == experiment_id, states, by=user)
+    steps = wait_again(db, [experiment_id], kinds, StepGoesOn(by=user))
+    return _result(found).model_copy(update={"steps": steps})
 
 
 def _states(asked: RetryRequest) -> list[State]:

@@ -3,25 +3,29 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.database import Reading
 from api.errors import Invalid
 from api.http.statuses import ITEM
-from api.parameters import MAX_INTEGER, NO_NUL, ExperimentId
-from api.render import run_page
-from api.rows import found_experiment
+from api.parameters import MAX_INTEGER, NO_NUL, ExperimentId, StepNameFilter
+from api.points.shared_answers import SharedAnswers
+from api.render import run_page, spec_of
+from api.rows import found_experiment, found_step, see_experiment
 from contract.api.answer import Answer
 from contract.api.responses import RunView
 from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_POINTS
+from contract.spec.recorded.run import RecordedExperiment
 from contract.validation import ValidationIssue
+from store import changes
 from store.lists.order import ListOrder
 from store.lists.run_list import page
 from store.metrics import curves
+from store.steps.progress import of_experiment
 from store.tables import Run
 from study.answer.answer import Choice, find_answer
 from study.answer.measures import NEWEST_STEPS, OF_EVALUATIONS, OF_STEPS, Measures, measure
@@ -30,48 +34,67 @@ router = APIRouter(prefix="/experiments", tags=["experiments"])
 MAX_MEASURED = 100  # runs whose curves are read: more would take seconds
 MAX_POINTS_READ = 100_000  # of one series
 Columns = dict[str, list[tuple[int, float | None]]]
+FigureName = Annotated[
+    str | None,
+    Query(
+        min_length=1,
+        max_length=200,
+        pattern=NO_NUL,
+        description="Name of the figure to draw, one of `figures` of the answer; without it the one that the axes "
+        "ask for.",
+        examples=["best_accuracy"],
+    ),
+]
+TargetAccuracy = Annotated[
+    float | None,
+    Query(
+        gt=0,
+        le=1,
+        description="Accuracy to which times are compared; without it the highest that all runs reached.",
+        examples=[0.97],
+    ),
+]
+Baseline = Annotated[
+    int | None,
+    Query(ge=0, le=MAX_INTEGER, description="Index of the group to compare with; default: 0.", examples=[0]),
+]
 
 
-@router.get("/{experiment_id}/answer", responses=ITEM)
+@router.get("/{experiment_id}/answer", responses=ITEM, response_model=Answer)
 def get_answer(
     experiment_id: ExperimentId,
     db: Reading,
-    figure: Annotated[
-        str | None,
-        Query(
-            min_length=1,
-            max_length=200,
-            pattern=NO_NUL,
-            description="Name of the figure to draw, one of `figures` of the answer; without it the one that the axes "
-            "ask for.",
-            examples=["best_accuracy"],
-        ),
-    ] = None,
-    target: Annotated[
-        float | None,
-        Query(
-            gt=0,
-            le=1,
-            description="Accuracy to which times are compared; without it the highest that all runs reached.",
-            examples=[0.97],
-        ),
-    ] = None,
-    baseline: Annotated[
-        int | None,
-        Query(ge=0, le=MAX_INTEGER, description="Index of the group to compare with; default: 0.", examples=[0]),
-    ] = None,
-) -> Answer:
+    request: Request,
+    figure: FigureName = None,
+    target: TargetAccuracy = None,
+    baseline: Baseline = None,
+    step: StepNameFilter = None,
+) -> Response:
     """Return the figure of the experiment over its axes, times to one accuracy, and a sentence of result.
 
-    Times and speed-ups are those of the first 100 runs; diverged runs count in no mean.
+    Times and speed-ups are those of the first 100 runs; diverged runs count in no mean. Of a workflow it is the answer
+    of one step: of `step`, or of the step with the most runs.
     """
-    spec = ExperimentSpec.from_stored(found_experiment(db, experiment_id).spec)
-    which = (Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
+    see_experiment(db, experiment_id)
+
+    def make() -> str:
+        return _answer(db, experiment_id, Choice(figure, target, baseline), step).model_dump_json()
+
+    # an experiment of 10,000 runs takes half a second, and nothing of it changes once all runs have ended
+    shared: SharedAnswers = request.app.state.shared_answers
+    text = shared.get((changes.state_of(db, experiment_id), request.url.path, request.url.query), make)
+    return Response(text, media_type="application/json")
+
+
+def _answer(db: Session, experiment_id: int, choice: Choice, step: str | None) -> Answer:
+    spec, step_id = _spec_and_step(db, experiment_id, step)
+    which = [Run.experiment_id == experiment_id, Run.deleted_at.is_(None)]
+    which += [] if step_id is None else [Run.step_id == step_id]
     rows, _ = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=MAX_POINTS)
     runs = run_page(rows, {}, None).items
-    measures = read_measures(db, [run for run in runs if run.started_at][:MAX_MEASURED])
+    measures = {} if isinstance(spec, RecordedExperiment) else read_measures(db, runs)
     try:
-        answer = find_answer(spec, runs, measures, Choice(figure, target, baseline))
+        answer = find_answer(spec, runs, measures, choice)
     except ValueError as error:
         raise Invalid("the request is not valid", [ValidationIssue(path="query", message=str(error))]) from error
     if len(runs) > MAX_MEASURED:
@@ -79,8 +102,22 @@ def get_answer(
     return answer
 
 
+def _spec_and_step(
+    db: Session, experiment_id: int, name: str | None
+) -> tuple[ExperimentSpec | RecordedExperiment, int | None]:
+    """Return the spec of an experiment; of a workflow that of one step, as an experiment of its own, and its id."""
+    spec = spec_of(found_experiment(db, experiment_id))
+    if isinstance(spec, RecordedExperiment) or not spec.is_workflow:
+        return spec, None if name is None else found_step(db, experiment_id, name)
+    if name is None:
+        steps = of_experiment(db, experiment_id)
+        name = max(steps, key=lambda step: (sum(step.runs.values()), step.position)).name
+    return spec.of_step(name), found_step(db, experiment_id, name)
+
+
 def read_measures(db: Session, runs: Sequence[RunView]) -> dict[int, Measures]:
-    """Return the measures of the runs, from the newest steps of their time split and from all evaluations."""
+    """Return the measures of the first runs that started, from the newest steps and from all evaluations."""
+    runs = [run for run in runs if run.started_at][:MAX_MEASURED]
     ids = [run.id for run in runs]
     if not ids:
         return {}

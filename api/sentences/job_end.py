@@ -17,6 +17,7 @@ _SENTENCES = {
     EndKind.REVOKED: "the job moved to another cluster",
     EndKind.UNLISTED: "Slurm no longer lists the job",
     EndKind.ACCOUNTING_ONLY: "only the accounting database lists the job, as cancelled by no known user",
+    EndKind.START_LOST: "Slurm's controller lost the start of the job and lists the job as cancelled",
     EndKind.PROCESS_GONE: "the job's process has ended",
 }
 

@@ -16,8 +16,10 @@ from contract.lifecycle.reason import (
     JobEnded,
     LimitTooShort,
     NoProgress,
+    OutputMissing,
     RankFailed,
     Reason,
+    Recorded,
     Retried,
     RetriesExhausted,
     RetryRequested,
@@ -30,11 +32,18 @@ from contract.lifecycle.reason import (
     SubmissionRefused,
     SubmissionUnconfirmed,
     Suspended,
+    TakenFrom,
 )
 
 Submission = (
     FolderNotWritable | CodeUnavailable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName
 )
+
+STOPPED_BY = {
+    StopSource.USER: "stopped on request",
+    StopSource.SHUTDOWN: "the service on this machine was shut down",
+    StopSource.SEARCH: "the search stopped the trial, and it can go on from its checkpoint",
+}
 
 
 def reason_sentence(reason: Reason) -> str:
@@ -43,7 +52,7 @@ def reason_sentence(reason: Reason) -> str:
         case FreeText(text=text):
             return text
         case StopRequested(source=source):
-            return "stopped on request" if source is StopSource.USER else "the service on this machine was shut down"
+            return STOPPED_BY[source]
         case RunPaused(step=step, message=message, cause=ExitCause.TIME_LIMIT):
             return f"paused at step {step}, before the job's time limit ({message})"
         case RunPaused(step=step, message=message):
@@ -56,17 +65,27 @@ def reason_sentence(reason: Reason) -> str:
             return _job_ended(reason)
         case Retried() | Suspended() | RetriesExhausted() | NoProgress() | LimitTooShort():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
-        case RetryRequested() | ExtensionRequested():
-            return _requested(reason)
+        case OutputMissing() | TakenFrom() | RetryRequested() | ExtensionRequested() | Recorded():
+            return _by_artifacts(reason) if isinstance(reason, OutputMissing | TakenFrom) else _by_client(reason)
         case _:
             return _submission(reason)
 
 
-def _requested(reason: RetryRequested | ExtensionRequested) -> str:
+def _by_client(reason: RetryRequested | ExtensionRequested | Recorded) -> str:
+    if isinstance(reason, Recorded):
+        return f"recorded from {reason.source}: this service did not carry the run out"
     by = f"{reason.by} asked" if reason.by else "somebody asked"
     wish = f"it to go on to epoch {reason.epochs}" if isinstance(reason, ExtensionRequested) else "for a retry"
     removed = "; the points of its earlier attempts were removed before" if reason.points_removed else ""
     return f"{by} {wish}{removed}"
+
+
+def _by_artifacts(reason: OutputMissing | TakenFrom) -> str:
+    if isinstance(reason, TakenFrom):
+        return f"taken from run {reason.run}, which has an equal spec, equal code and equal inputs"
+    others = f"; so are {reason.others} other outputs" if reason.others > 1 else ""
+    others = "; so is another output" if reason.others == 1 else others
+    return f"the output '{reason.name}' ({reason.path}) is missing: {reason.problem}{others}"
 
 
 def _submission(

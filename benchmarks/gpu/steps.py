@@ -107,7 +107,7 @@ def check_rules(place: Place) -> Figures:
 def check_launches(place: Place) -> Figures:
     """Measure the share of a step in which the GPU waits for the host: the reason for or against CUDA graphs."""
     found = Figures()
-    for share in (place.size(4, 4), place.size(64, 8)):
+    for share in (place.size(4, 4), place.size(64, 8), place.size(512, 8)):
         choices = {"precision": "bfloat16", "channels_last": True, "batch": share * dist.get_world_size()}
         with _loop(place, choices) as (_, take):
             take(3)
@@ -128,7 +128,7 @@ def _loop(place: Place, choices: dict[str, Any]) -> Iterator[tuple[TrainingLoop,
     world, pixels = dist.get_world_size(), place.size(64, 32)
     spec = {
         "model": {"kind": "resnet18"},
-        "data": {"kind": "synthetic", "height": pixels, "width": pixels, "classes": 10, "train_samples": 4096},
+        "data": {"kind": "synthetic", "height": pixels, "width": pixels, "classes": 10, "train_samples": 65_536},
         "optimizer": SGD,
         "schedule": {"kind": "constant", "rate": 1e-3},
         "batch": place.size(64, 8) * world,

@@ -23,10 +23,10 @@ POINTS = 200_000  # of each case
 CASES = {"one metric a step": 1, "ten metrics a step": 10, "fifty metrics a step": 50}
 
 
-def measure(home: Path) -> dict[str, dict[str, int]]:
-    """Return for each case the points per second until all of them can be read."""
+def measure(home: Path, database: str = "") -> dict[str, dict[str, int]]:
+    """Return for each case the points per second until all of them can be read; by default in SQLite."""
     home.mkdir()
-    testbed = Testbed.create(Settings(home=home, token=token_hex()), len(CASES))
+    testbed = Testbed.create(Settings(home=home, database=database, token=token_hex()), len(CASES))
     testbed.add_runs(len(CASES), "points")
     submit_queued(testbed.site)
     found = {}

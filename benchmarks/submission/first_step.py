@@ -89,7 +89,8 @@ def _engine(client: httpx.Client, handed_over: list[float]) -> float:
 def _submitit(home: Path, number: int) -> float:
     """Return the seconds from submitit's submit() to the first step; the run folder is written before."""
     folder = RunFolder(home / f"plain-{number}")
-    folder.prepare(ExperimentSpec.model_validate({"name": "one", "base": BASE}).base)
+    ((_, run),) = ExperimentSpec.model_validate({"name": "one", "base": BASE}).points()
+    folder.prepare(run)
     executor = SlurmExecutor(folder=home / "plain")
     executor.update_parameters(partition=PARTITION, time=60, ntasks_per_node=1, setup=["export OMP_NUM_THREADS=1"])
     began = time.time()

@@ -4,13 +4,15 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
 from torch.distributed import FileStore  # type: ignore[attr-defined]
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
@@ -20,13 +22,16 @@ from contract.folder.run_folder import RunFolder
 from contract.spec.choices.data import Synthetic
 from contract.spec.run import RunSpec
 from trainers.build import data, models
+from trainers.data.split import DeviceBatch
 from trainers.progress.reporter import Reporter
 from trainers.ranks import device as devices
 from trainers.ranks import rank_info as rank_infos
 from trainers.ranks.freed_memory import reuse_freed_memory
 from trainers.training.engine import make_loop
 
-BLOCK_S = 0.25  # approximate time of a block, which has at least one step
+RESIDENT_BATCHES = 4  # on a GPU, for both loops
+# approximate time of a block, which has at least one step; a GPU idles at a block's start until the host is ahead
+BLOCK_S = {"cpu": 0.25, "cuda": 1.0}
 Steps = Callable[[int], None]  # runs the given number of steps
 
 
@@ -42,10 +47,10 @@ def main() -> None:
     run = RunSpec.model_validate(task["run"])
     with tempfile.TemporaryDirectory() as folder:
         report = Reporter(RunFolder(Path(folder)), 1, rank=rank_info.rank)
-        compiled = bool(task["compiled"])
         variants = {
-            "ours": engine_steps(run, rank_info, device, report, compiled=compiled),
-            "plain": plain_steps(run, rank_info, device, compiled=compiled),
+            "ours": engine_steps(run, rank_info, device, report),
+            "plain": plain_steps(run, rank_info, device),
+            "plain fused": plain_steps(run, rank_info, device, fused=True),
         }
         seconds = compare(variants, span_s=task["span_s"], device=device)
     found: dict[str, Any] = {"device": devices.device_name(device), "seconds": seconds}
@@ -54,21 +59,19 @@ def main() -> None:
         images_per_s = run.batch / rank_info.world / min(seconds["ours"])
         with torch.device("meta"):
             costs = cost(models.build_image_model(run.model, run.data.shape[0], run.data.classes), *run.data.shape[:2])
-        found |= classify(images_per_s, costs, rates(device))
+        found["roofline"] = classify(images_per_s, costs, rates(device))
     if rank_info.rank == 0:
         print(json.dumps(found), flush=True)
     dist.destroy_process_group()
 
 
-def engine_steps(
-    run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.device, report: Reporter, *, compiled: bool
-) -> Steps:
-    """Return the engine's steps, with input, time measurement and report."""
+def engine_steps(run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.device, report: Reporter) -> Steps:
+    """Return the engine's steps, with time measurement and report, and on CPUs with input."""
     training = make_loop(run, rank_info, device=device, report=report)
     start = run.batch_schedule.position(0)
-    batches = training.feed.epoch_batches(start)
-    if compiled:
-        training.state.model.compile()  # in place, so that rule and optimizer still refer to the parameters
+    batches: Iterator[DeviceBatch] = training.feed.epoch_batches(start)
+    if device.type == "cuda":
+        batches = cycle(list(islice(batches, RESIDENT_BATCHES)))
 
     def take(steps: int) -> None:
         for _ in range(steps):
@@ -77,23 +80,33 @@ def engine_steps(
     return take
 
 
-def plain_steps(run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.device, *, compiled: bool) -> Steps:
-    """Return plain PyTorch's steps: the same net, torch.optim.SGD, and DistributedDataParallel from two ranks on."""
+def plain_steps(
+    run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.device, *, fused: bool | None = None
+) -> Steps:
+    """Return plain PyTorch's steps: the same net, torch.optim.SGD, and DistributedDataParallel from two ranks on.
+
+    `fused` is torch.optim.SGD's; its default on a CPU is a loop over the tensors, on a GPU few kernels for all tensors.
+    """
     layout = torch.channels_last if run.channels_last else torch.contiguous_format
     net = models.build_model(run).to(device).to(memory_format=layout)  # type: ignore[call-overload]
-    if compiled:
+    if run.compile:
         net.compile()
     passes = partial(torch.autocast, device.type, torch.bfloat16, enabled=run.precision == "bfloat16")
     wrapped = DistributedDataParallel(net) if rank_info.world > 1 else net
-    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4, fused=fused)
     train, _ = data.build_data(run.data, run.seed)
     share = run.batch // rank_info.world
 
-    def take(steps: int) -> None:
+    def inputs(steps: int) -> Iterator[tuple[Tensor, Tensor]]:
         for index_B in torch.randperm(run.batch * steps).view(steps, -1)[:, :share]:
             images_BCHW, y_B = train.batch(index_B)
-            assert isinstance(images_BCHW, torch.Tensor)
-            x_BCHW, y_B = images_BCHW.to(device, memory_format=layout), y_B.to(device)
+            assert isinstance(images_BCHW, Tensor)
+            yield images_BCHW.to(device, memory_format=layout), y_B.to(device)
+
+    resident = cycle(list(inputs(RESIDENT_BATCHES))) if device.type == "cuda" else None
+
+    def take(steps: int) -> None:
+        for x_BCHW, y_B in islice(resident, steps) if resident else inputs(steps):
             optimizer.zero_grad()
             with passes():
                 output = wrapped(x_BCHW)
@@ -110,7 +123,7 @@ def plain_steps(run: RunSpec, rank_info: rank_infos.RankInfo, device: torch.devi
 def compare(variants: dict[str, Steps], *, span_s: float, device: torch.device) -> dict[str, list[float]]:
     """Return the seconds per step of the slowest rank, in rounds with alternating order."""
     steps_s = {name: warm_up(run_steps, device) for name, run_steps in variants.items()}
-    steps = {name: max(1, round(BLOCK_S / step_s)) for name, step_s in steps_s.items()}
+    steps = {name: max(1, round(BLOCK_S[device.type] / step_s)) for name, step_s in steps_s.items()}
     rounds = max(1, round(span_s / sum(steps[name] * steps_s[name] for name in variants)))
     seconds: dict[str, list[float]] = {name: [] for name in variants}
     for number in range(rounds):

@@ -30,7 +30,9 @@ def cost(net: nn.Module, channels: int, pixels: int) -> tuple[float, float]:
             module.register_forward_hook(lambda _module, _inputs, output: outputs.append(output.numel()))
     images = torch.empty(2, channels, pixels, pixels, device="meta")  # batch normalization needs two images
     with FlopCounterMode(display=False) as counter:
-        net(images).sum().backward()
+        output = net(images)
+        heads = output if isinstance(output, tuple) else (output,)
+        torch.autograd.backward([head.sum() for head in heads])
     return counter.get_total_flops() / 2, PASSES_OVER_OUTPUTS * BYTES * sum(outputs) / 2
 
 

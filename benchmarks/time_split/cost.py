@@ -82,7 +82,7 @@ def measure_cost(run: RunSpec, folder: Path, rounds: int) -> dict[str, Any]:
     own = folder.parent / f"{folder.name}-{rank}" if rank else folder
     own.mkdir(exist_ok=True)
     hook = Hook(own)
-    take = plain_steps(run, local_rank_info(rank, dist.get_world_size()), CPU, compiled=False)
+    take = plain_steps(run, local_rank_info(rank, dist.get_world_size()), CPU)
     steps = max(1, round(BLOCK_S / min(time_steps(take, 5, CPU) for _ in range(3))))
     found: dict[str, list[float]] = {"on": [], "off": []}
     for number in range(rounds):

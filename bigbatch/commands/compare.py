@@ -14,6 +14,7 @@ from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_percent, print_table
 from bigbatch.terminal.units import format_duration
 from contract.metric_names import HELDOUT_ACCURACY
+from contract.spec.recorded.run import RecordedSpec
 from study.comparison import Comparison, Unfair
 from study.comparison import compare as compare_trials
 from study.trial import NAMES, Mark, Trial, trial
@@ -35,9 +36,10 @@ def compare(
     """Show a run's speed-up to the same accuracy and the specs of both runs; of programs their metrics side by side."""
     with Client() as client:
         runs = client.run(baseline), client.run(other)
-        if {run.spec.kind for run in runs} == {"engine", "program"}:
+        is_engine = {run.spec.kind == "engine" for run in runs}
+        if len(is_engine) == 2:
             raise UnfairComparison("no fair comparison: one run is of your own program, the other of the engine")
-        if runs[0].spec.kind == "program":
+        if is_engine == {False}:
             compare_programs(client, *runs, as_json=as_json)
             return
         first, second = fetch_trial(client, baseline), fetch_trial(client, other)
@@ -54,6 +56,8 @@ def compare(
 def fetch_trial(client: Client, run_id: int) -> Trial:
     """Return a run and its measured series, from the service."""
     run = client.run(run_id)
+    if isinstance(run.spec, RecordedSpec):
+        raise UnfairComparison(f"no fair comparison: run {run_id} was carried out elsewhere")
     points = client.points(run_id, [name for name in NAMES if name in {*run.series, HELDOUT_ACCURACY}])
     columns = {name: list(zip(column.steps, column.values, strict=True)) for name, column in points.series.items()}
     return trial(f"run {run_id}", run.state, run.spec, columns)

@@ -20,6 +20,7 @@ from bigbatch.terminal.output import (
     print_table,
 )
 from bigbatch.terminal.run_tables import run_table, spread_table
+from bigbatch.terminal.step_table import step_table
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import State
@@ -70,7 +71,7 @@ def search(
     limit: Limit = 20,
     *,
     runs: Annotated[
-        bool, typer.Option("--runs", help="List runs with TEXT in the notes, a tag or the name of the experiment.")
+        bool, typer.Option("--runs", help="List runs with TEXT in a label, the reason or the spec.")
     ] = False,
     archived: Archived = False,
     as_csv: Csv = False,
@@ -89,6 +90,7 @@ def show(
     experiment_id: Annotated[int, typer.Argument(metavar="ID", help="The experiment.")],
     state: Annotated[State | None, typer.Option(help="Only runs in this state.")] = None,
     *,
+    step: Annotated[str | None, typer.Option(metavar="NAME", help="Only runs of this step of a workflow.")] = None,
     sort: Annotated[
         str | None,
         typer.Option(
@@ -103,9 +105,14 @@ def show(
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
-    """Show the runs of one experiment, and mean and deviation over its seeds."""
+    """Show the steps and runs of one experiment, and mean and deviation over its seeds."""
     with Client() as client:
-        found = list(client.runs(experiment_id, state=state))
+        found = list(client.runs(experiment_id, state=state, step=step))
+        is_workflow = any(run.step_id is not None for run in found)
+        graph = client.steps(experiment_id) if is_workflow and not (as_csv or as_json) else None
+    if graph:
+        print_table(*step_table(graph))
+        print()
     if over is not None:
         _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
         return

@@ -20,10 +20,18 @@ def stop(
     with Client() as client:
         results = [client.stop_run(one) if run else client.stop_experiment(one) for one in numbers]
     if as_json:
-        print_json(Stopped(stopping=sum(result.stopping for result in results)))
+        print_json(
+            Stopped(
+                stopping=sum(one.stopping for one in results), steps=[name for one in results for name in one.steps]
+            )
+        )
         return
     for number, result in zip(numbers, results, strict=True):
-        if not result.stopping:
+        if result.steps:
+            print(
+                f"experiment {number}: cancelled {format_count(len(result.steps), 'step')}: {', '.join(result.steps)}"
+            )
+        elif not result.stopping:
             print(f"{'run' if run else 'experiment'} {number} has already ended")
     if count := sum(result.stopping for result in results):
         print(f"requested the stop of {format_count(count, 'run')}")

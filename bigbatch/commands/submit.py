@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.options import Json, SnapshotMb, SpecFile
+from bigbatch.commands.options import FromStep, Json, SnapshotMb, SpecFile
 from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.snapshot.attach import attach_snapshot, describe
 from bigbatch.snapshot.capture import MAX_MB
@@ -29,6 +29,7 @@ def submit(
     force: Annotated[
         bool, typer.Option("--force", help="Submit also if the cluster's report contradicts the resources.")
     ] = False,
+    from_step: FromStep = None,
     no_snapshot: Annotated[
         bool, typer.Option("--no-snapshot", help="Take no snapshot of the folder of a program's FILE.")
     ] = False,
@@ -43,7 +44,7 @@ def submit(
     with Client() as client:
         if not no_snapshot:
             spec = _with_snapshot(spec, file, client, snapshot_mb)
-        created = client.create(spec, force=force)
+        created = client.create(spec, force=force, from_step=from_step)
         url = client.experiment_url(created.id)
         for warning in created.warnings:
             print(f"warning: {warning}", file=sys.stderr)

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from bigbatch.client import Client
+from bigbatch.commands.sweep.sweep import sweep_line
 from bigbatch.polling import Pause, poll_runs
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_result, format_steps, make_console, run_name
@@ -35,13 +36,20 @@ def watch_unless_interrupted(client: Client, experiment_id: int, out: Console) -
 
 
 def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pause = time.sleep) -> bool:
-    """Show progress on `out` until the experiment ends, then every run's result; return whether all runs are done."""
+    """Show progress on `out` until the experiment ends, then every run's result; return whether all runs are done.
+
+    Of a search the result is its best trial, and it is done when it ended by itself.
+    """
     runs: list[RunView] = []
+    is_search = getattr(client.experiment(experiment_id).spec, "search", None) is not None
     with show_progress(out) as show:
-        for runs in poll_runs(client, experiment_id, pause=pause):
+        for runs in poll_runs(client, experiment_id, is_search=is_search, pause=pause):
             show(runs)
     for run in runs:
         out.print(_outcome(run), soft_wrap=True)
+    if is_search:
+        out.print(sweep_line(client.search(experiment_id)), soft_wrap=True)
+        return client.experiment(experiment_id).state is State.DONE
     return all(run.state is State.DONE for run in runs)
 
 

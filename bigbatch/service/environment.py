@@ -17,11 +17,24 @@ _RUNS_JOBS = {
     "slurm_setup",
     "local_ranks",
 }
+_STORE = {"artifact_store", "artifact_store_options"}
+_RETENTION = {"points_days", "history_days"}
+_MESSAGES = {"notify_hosts", "public_url", "trigger_folders"}
 NEEDED: Mapping[str, set[str]] = {
     "migrations": {"home", "database"},
-    "api": {"home", "database", "runs", "snapshots", "token"},
+    "api": {
+        "home",
+        "database",
+        "runs",
+        "snapshots",
+        "token",
+        "live_seconds",
+        "delete_hours",
+        "trigger_folders",
+        *_STORE,
+    },
     "clock": {"home", "broker"},
-    "worker": {*_RUNS_JOBS, "broker", "points_days", "history_days"},
+    "worker": {*_RUNS_JOBS, *_RETENTION, *_MESSAGES, "broker", "tensorboard", *_STORE},
     "close": _RUNS_JOBS,
 }
 _CALLS_SLURM = {"worker", "close"}

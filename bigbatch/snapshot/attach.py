@@ -23,14 +23,27 @@ def attach_snapshot(
     if not needs_snapshot(document):
         return dict(document), None
     taken = take_snapshot(folder, client, max_mb=max_mb)
-    base = {**document["base"], "code": taken.hash}
-    if taken.subfolder:
-        base.setdefault("subfolder", taken.subfolder)
-    return {**document, "base": base}, taken
+    if "steps" not in document:
+        return _with_code(document, taken), taken
+    steps = [_with_code(step, taken) if _needs_code(step) else step for step in document["steps"]]
+    return {**document, "steps": steps}, taken
 
 
 def needs_snapshot(document: Mapping[str, Any]) -> bool:
-    """Return whether the experiment is of a program and leaves open where its code is."""
+    """Return whether the experiment, or a step of it, is of a program and leaves open where its code is."""
+    steps = document.get("steps")
+    parts = [one for one in steps if isinstance(one, dict)] if isinstance(steps, list) else []
+    return any(map(_needs_code, [document, *parts]))
+
+
+def _with_code(part: Mapping[str, Any], taken: SnapshotRef) -> dict[str, Any]:
+    base = {**part["base"], "code": taken.hash}
+    if taken.subfolder:
+        base.setdefault("subfolder", taken.subfolder)
+    return {**part, "base": base}
+
+
+def _needs_code(document: Mapping[str, Any]) -> bool:
     base, axes, variants = document.get("base"), document.get("axes"), document.get("variants")
     if not isinstance(base, dict) or base.get("kind") != "program":
         return False

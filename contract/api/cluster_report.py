@@ -1,8 +1,11 @@
 """The report of a cluster: partitions, nodes and queue, in one form for Slurm and for the local machine."""
 
+from datetime import datetime
+
 from pydantic import Field
 
 from contract.described_model import DescribedModel
+from contract.lifecycle.pending_reason import PendingReason
 
 
 class Partition(DescribedModel):
@@ -47,6 +50,19 @@ class Node(DescribedModel):
     """Generic resources; empty without any."""
     features: list[str] = Field(examples=[["knl", "quad"]])
     """Node features, which `resources.constraint` of a spec can require."""
+    jobs: list[str] = Field(default=[], examples=[["4711", "4712_3"]])
+    """The cluster's ids of the jobs on the node, of any user."""
+
+
+class QueuePlace(DescribedModel):
+    """The place of a pending job among those of its partition, by Slurm's priority."""
+
+    partition: str = Field(examples=["gpu"])
+    """The partition; of a job that names several, the one with the best place."""
+    place: int = Field(examples=[4])
+    """Place from 1, the highest priority."""
+    pending: int = Field(examples=[31])
+    """Number of pending jobs in the partition without those on hold; the waiting tasks of an array count as one."""
 
 
 class QueuedJob(DescribedModel):
@@ -68,6 +84,16 @@ class QueuedJob(DescribedModel):
     """Time since the start of the job, in Slurm's notation."""
     reason: str = Field(examples=["Resources"])
     """Why the job waits, or the nodes on which the job runs."""
+    priority: int | None = Field(default=None, examples=[4294901733])
+    """Slurm's priority of the job; 0: on hold; null: the cluster has none."""
+    pending_reason: PendingReason | None = Field(default=None, examples=["resources"])
+    """Why a pending job waits; null for a job that runs."""
+    sentence: str | None = Field(default=None, examples=["the job waits for nodes to become free (Resources)"])
+    """The reason of a pending job as a sentence, with the cluster's own word; null for a job that runs."""
+    place: QueuePlace | None = None
+    """The place of a pending job of this service; null for other jobs, and for one on hold."""
+    predicted_start: datetime | None = Field(default=None, examples=["2026-11-26T13:40:00Z"])
+    """When Slurm's backfill expects a pending job to start; null: it has no plan."""
     is_own: bool = Field(default=False, examples=[True])
     """Whether this service submitted the job; other services and other users have jobs in the queue too."""
     run_id: int | None = Field(default=None, examples=[42])

@@ -1,12 +1,14 @@
 """Predicted costs of collectives, and their plans, as the API returns them."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoice
 from contract.spec.choices.collectives import PlannedCollective
+
+Operation = Literal["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"]
 
 
 class PriceView(DescribedModel):
@@ -21,7 +23,7 @@ class PriceView(DescribedModel):
     link_bytes: float = Field(examples=[1.75e8])
     """Bytes over the link of the busiest host, in one direction."""
     seconds: float = Field(examples=[0.154])
-    """Predicted time of one all-reduce, in seconds."""
+    """Predicted time of one operation, in seconds."""
     times_bound: float | None = Field(examples=[1.1])
     """`seconds` over `bound_s` of the list; null for one rank, whose bound is 0."""
 
@@ -31,12 +33,38 @@ class PriceList(DescribedModel):
 
     world: int = Field(examples=[8])
     """Number of ranks: hosts x ranks_per_host."""
+    operation: Operation = Field(default="all_reduce", examples=["all_reduce"])
+    """What the ranks carry out."""
     bound_s: float = Field(examples=[0.14])
-    """Lower bound of the time of any all-reduce on this network, in seconds."""
+    """Lower bound of the time of any plan of the operation on this network, in seconds."""
     prices: list[PriceView]
     """The collectives, the cheapest first."""
     auto: list[CollectiveChoice]
-    """The choices of the collective `auto` on this network, by vector size."""
+    """The choices of the collective `auto` on this network, by vector size; empty for other operations."""
+
+
+class TensorPrice(DescribedModel):
+    """The predicted communication of a GPT's forward and backward pass, of one replica on one mesh of ranks."""
+
+    kind: Literal["one_d", "two_d", "three_d"] = Field(examples=["three_d"])
+    """How the matrices are cut: over a line, a square or a cube."""
+    side: int = Field(examples=[2])
+    """Number of ranks on an axis of the mesh."""
+    words_per_rank: float = Field(examples=[196608])
+    """Numbers of four bytes that a rank sends, the mean over the ranks."""
+    collectives: int = Field(examples=[58])
+    """Number of collectives that a rank takes part in."""
+    seconds: float = Field(examples=[0.021])
+    """Predicted time of these collectives, in seconds."""
+
+
+class TensorPriceList(DescribedModel):
+    """The predicted communication of tensor parallelism on every mesh of all ranks, the cheapest first."""
+
+    world: int = Field(examples=[8])
+    """Number of ranks: hosts x ranks_per_host."""
+    prices: list[TensorPrice]
+    """The meshes: a line of all ranks, and a square or a cube if their number is one."""
 
 
 class RoundView(DescribedModel):
@@ -59,6 +87,8 @@ class PlanView(DescribedModel):
 
     collective: Annotated[PlannedCollective, Field(discriminator="kind")]
     """The collective, as requested."""
+    operation: Operation = Field(examples=["all_reduce"])
+    """What the plan does; the chunks of the vector are divided among the ranks in their order."""
     hosts: list[list[int]] = Field(examples=[[[0, 1], [2, 3]]])
     """The ranks of each host."""
     chunks: int = Field(examples=[4])

@@ -1,5 +1,7 @@
 """Requests and responses of what may happen to experiments and runs after their start: retry, extend, delete."""
 
+import operator
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -41,6 +43,8 @@ class RetryResult(DescribedModel):
     """Those of them whose last job has not left yet: the next attempt is submitted when it has."""
     unchanged: list[UnchangedRun]
     """The other runs."""
+    steps: list[str] = Field(default=[], examples=[["evaluate"]], exclude_if=operator.not_)
+    """Names of the steps of a workflow that had ended without runs and wait again; absent without any."""
 
 
 class PointsRequest(DescribedModel):
@@ -102,6 +106,8 @@ class StoredSize(DescribedModel):
     """Number of files in the run folders."""
     is_complete: bool = Field(examples=[True])
     """Whether all files were counted; false: counting took too long, and there are more."""
+    undo_hours: int = Field(examples=[24])
+    """Hours for which the deletion can be undone; the files stay for so long. 0: they are removed at once."""
     confirm: str = Field(examples=["torus against ring"])
     """The text that a DELETE must have as its parameter `confirm`."""
     blocked_by: list[int] = Field(examples=[[43]])
@@ -112,4 +118,32 @@ class Deleted(DescribedModel):
     """The result of a deletion."""
 
     runs: int = Field(examples=[3])
-    """Number of runs that were deleted; their files are removed in the background. 0: they were deleted before."""
+    """Number of runs that were deleted. 0: they were deleted before."""
+    restorable_until: datetime | None = Field(default=None, examples=["2026-11-24T08:00:00Z"])
+    """Until when the deletion can be undone at least; the files stay for so long. Null: they are being removed."""
+
+
+class Restored(DescribedModel):
+    """The result of the undo of a deletion."""
+
+    runs: int = Field(examples=[3])
+    """Number of runs that are back. 0: nothing was deleted."""
+
+
+class DeletionView(DescribedModel):
+    """A deletion that can be undone."""
+
+    kind: Literal["experiment", "run"]
+    """Whether an experiment with its runs was deleted, or a single run."""
+    id: int = Field(examples=[42])
+    """Id of the experiment or of the run."""
+    experiment_id: int = Field(examples=[17])
+    """Id of the experiment."""
+    name: str = Field(examples=["torus against ring"])
+    """Name of the experiment."""
+    runs: int = Field(examples=[3])
+    """Number of runs that a restore brings back."""
+    deleted_at: datetime = Field(examples=["2026-11-23T08:00:00Z"])
+    """When it was deleted."""
+    restorable_until: datetime = Field(examples=["2026-11-24T08:00:00Z"])
+    """Until when it can be restored at least."""

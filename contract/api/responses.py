@@ -1,5 +1,6 @@
 """The API's responses about experiments and runs, shared with the dashboard, the command and the Python client."""
 
+import operator
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -13,9 +14,10 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import PendingKind
 from contract.lifecycle.state import State
-from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
+from contract.spec.recorded.run import RecordedExperiment
+from contract.spec.recorded.stored_run import StoredRun
 
 T = TypeVar("T")
 MOMENT = "2026-11-23T08:00:00Z"
@@ -42,6 +44,8 @@ class RunView(DescribedModel):
     """Id of the run's experiment."""
     number: int = Field(examples=[0])
     """Index in the experiment's grid, from 0."""
+    step_id: int | None = Field(examples=[3])
+    """Id of the run's step in a workflow; null without steps."""
     values: Values = Field(examples=[VALUES])
     """The value of each field that the grid sets, by dotted path; empty without axes and variants."""
     state: State
@@ -132,7 +136,7 @@ class RestartView(DescribedModel):
 class RunDetail(RunView):
     """A run with its spec, history and failure."""
 
-    spec: AnyRun
+    spec: StoredRun
     """The complete spec of the run."""
     choices: CollectiveChoices | None
     """The choices of the collective `auto`; null without any."""
@@ -150,6 +154,8 @@ class RunDetail(RunView):
     """Failed hosts that later attempts of the run do not use."""
     failure: Failure | None
     """The failure of the last ended attempt; null if that attempt did not fail."""
+    devices: int = Field(examples=[8])
+    """Number of the run's devices: GPUs; without any, many-core chips or ranks."""
     series: list[str] = Field(examples=[["loss", "learning_rate"]])
     """Names of the series that have points."""
     points_removed_at: datetime | None = Field(examples=[MOMENT])
@@ -192,11 +198,13 @@ class ExperimentView(DescribedModel):
     """When the experiment was stored."""
     state: State
     """Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
-    before done."""
+    before done. A step that waits counts as a queued run."""
     runs: int = Field(examples=[3])
     """Number of runs."""
     counts: dict[State, int] = Field(examples=[{"running": 1, "done": 2}])
     """Number of runs in each state; a state without runs may be absent."""
+    open_steps: int = Field(examples=[0])
+    """Number of steps of a workflow that wait or run; 0 without steps."""
     progress: float = Field(examples=[0.75])
     """Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0."""
     steps: int = Field(examples=[14625])
@@ -220,7 +228,7 @@ class ExperimentView(DescribedModel):
 class ExperimentDetail(ExperimentView):
     """An experiment with its spec."""
 
-    spec: ExperimentSpec
+    spec: ExperimentSpec | RecordedExperiment = Field(union_mode="left_to_right")
     """The complete spec of the experiment, with the name and labels that it had when it was stored."""
     notes: str = Field(examples=["Compare with experiment 12."])
     """Notes on the experiment, in Markdown; may be empty."""
@@ -246,6 +254,8 @@ class DraftRun(DescribedModel):
 
     number: int = Field(examples=[0])
     """Index in the experiment's grid, from 0."""
+    step_name: str | None = Field(examples=["train"])
+    """Name of the run's step; null without steps."""
     values: Values = Field(examples=[VALUES])
     """The value of each field that the grid sets, by dotted path; empty without axes and variants."""
     cluster: str = Field(examples=["slurm"])
@@ -256,13 +266,26 @@ class DraftRun(DescribedModel):
     """Number of steps of the whole run."""
 
 
+class DraftStep(DescribedModel):
+    """A step that a workflow would have."""
+
+    name: str = Field(examples=["train"])
+    """Name of the step."""
+    needs: list[str] = Field(examples=[["prepare"]])
+    """Names of the steps that must end before, also of those to which it only refers."""
+    runs: int | None = Field(examples=[3])
+    """Number of its runs; null: an earlier step writes the list of which each value is a run."""
+
+
 class ExperimentDraft(DescribedModel):
     """What a request with `dry_run` would store."""
 
     spec: ExperimentSpec
     """The complete spec, with all defaults."""
     runs: list[DraftRun]
-    """The runs, in the order of the grid."""
+    """The runs, in the order of the grid; of a workflow those that are known before any step has ended."""
+    steps: list[DraftStep]
+    """The steps of a workflow, in the order of the spec; empty without steps."""
 
 
 class Stopped(DescribedModel):
@@ -270,3 +293,5 @@ class Stopped(DescribedModel):
 
     stopping: int = Field(examples=[2])
     """Number of runs that were requested to stop, without runs that had ended before."""
+    steps: list[str] = Field(default=[], examples=[["evaluate"]], exclude_if=operator.not_)
+    """Names of the waiting steps of a workflow that were cancelled; absent without any."""

@@ -1,4 +1,4 @@
-"""The table of runs: one page of its rows, and the names and values for its queries."""
+"""The table of runs: pages of its rows, groups of runs, and the names and values for its queries."""
 
 from datetime import datetime
 
@@ -90,3 +90,46 @@ class FieldValues(DescribedModel):
     """The field."""
     values: list[Cell] = Field(examples=[["ada", "grace"]])
     """At most as many values as were asked for; none for numbers that every run has, and for metrics."""
+
+
+class GroupFigure(DescribedModel):
+    """The spread of one figure over the runs of a group that have it."""
+
+    count: int = Field(examples=[5])
+    """Number of runs with a value."""
+    mean: float = Field(examples=[0.981])
+    """Mean of the values."""
+    deviation: float | None = Field(examples=[0.0012])
+    """Deviation of the sample, with n - 1; null for one value."""
+    least: float = Field(examples=[0.979])
+    """The least value."""
+    most: float = Field(examples=[0.983])
+    """The greatest value."""
+
+
+class RunGroup(DescribedModel):
+    """Runs with equal values in the fields of the grouping."""
+
+    values: list[Cell] = Field(examples=[[256, "lars"]])
+    """The value of each field, in their order; null: these runs have no value."""
+    count: int = Field(examples=[5])
+    """Number of runs in the group."""
+    figures: list[GroupFigure | None]
+    """The spread of each requested figure, in their order; null if no run of the group has a value."""
+    where: str | None = Field(examples=['(state = done) and batch = 256 and optimizer.kind = "lars"'])
+    """The query for the runs of the group; null if the language cannot write one of the values."""
+
+
+class RunGroups(DescribedModel):
+    """The groups of the runs that a request selects."""
+
+    total: int = Field(examples=[12])
+    """Number of groups; the answer has at most as many as were asked for."""
+    runs: int = Field(examples=[60])
+    """Number of runs in all groups; a run with several tags counts once."""
+    by: list[TableColumn]
+    """The fields of the grouping, in their order."""
+    columns: list[TableColumn]
+    """The figures, in their order."""
+    groups: list[RunGroup]
+    """The groups, in the requested order."""

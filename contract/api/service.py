@@ -1,4 +1,4 @@
-"""The state of the service and of its clusters, as the API returns it."""
+"""The state of the service and of its clusters, and what its stream of events says, as the API returns them."""
 
 from datetime import datetime
 
@@ -6,6 +6,7 @@ from pydantic import Field
 
 from contract.api.cluster_report import ClusterReport
 from contract.described_model import DescribedModel
+from contract.lifecycle.state import State
 
 
 class ClusterView(DescribedModel):
@@ -41,3 +42,42 @@ class Readiness(DescribedModel):
     """`ok`, or why the scheduler does not work."""
     scheduler_seen_at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
     """When the scheduler last reported a cluster; null before the first report."""
+
+
+class ChangedRun(DescribedModel):
+    """A run that changed."""
+
+    id: int = Field(examples=[42])
+    """Id of the run."""
+    experiment_id: int = Field(examples=[17])
+    """Id of its experiment."""
+    state: State | None = Field(examples=["running"])
+    """Its state now; null for a run that was deleted."""
+    attempt: int = Field(examples=[1])
+    """Number of its current attempt; 0 before the first."""
+    step: int = Field(examples=[1200])
+    """The last step of which something is stored."""
+    has_points: bool = Field(examples=[True])
+    """Whether it has new points."""
+    has_details: bool = Field(examples=[False])
+    """Whether something else changed: its state, its job, its labels."""
+
+
+class ChangedItems(DescribedModel):
+    """The data of an event `change`: what changed since the event before."""
+
+    runs: list[ChangedRun]
+    """The runs that changed."""
+    experiments: list[int] = Field(examples=[[17]])
+    """Ids of experiments that are new, whose labels changed, or that got or lost runs."""
+    mark: str = Field(examples=["5f0c21aa.93"])
+    """The header `Bigbatch-After` of requests that this change causes: equal ones may share an answer that has it."""
+
+
+class LogSize(DescribedModel):
+    """The data of an event `log`: the size of the log of a run that the stream follows."""
+
+    run_id: int = Field(examples=[42])
+    """Id of the run."""
+    size: int = Field(examples=[34])
+    """Bytes of its log."""

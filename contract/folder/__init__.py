@@ -3,11 +3,14 @@
 spec.json               the run's spec; the scheduler writes the file before it submits a job
 events.jsonl            the run's events; only rank 0 appends, always whole lines
 points/rank-R.jsonl     in a program: points of rank R above 0; only that rank appends, always whole lines
+points/system-HOST.jsonl  metrics of the node HOST (agent/system); one process of the node appends, always whole lines
 times.csv               step times of every rank; only rank 0 appends, always whole lines
 times/rank-R.csv        in a program: step times of rank R, which only that rank appends; rank 0 merges the tables
 collective.json         the choices of `auto`, the same for every attempt; only rank 0 writes
 binding.json            CPU and memory binding of each rank of the latest attempt; only rank 0 writes
+chunks.json             in a program with a volume: the states of its chunks; only rank 0 writes
 lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
+outputs.json            outputs and checkpoints of the attempt that finished, with hashes (contract/folder/outputs)
 out.log                 output of all ranks
 attempts/N.json         the job that carries out attempt N: created once, before any work
 attempts/N.rendezvous   where rank 0 of attempt N listens, and the attempt's secret; only the owner can read it
@@ -27,6 +30,7 @@ attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or
 attempts/N.end          in a shared job: the exit code of attempt N; written once
 attempts/N.log          byte of out.log at which attempt N starts; absent for the first attempt, which starts at 0
 bad-images/             the images that cannot be decoded, one file each
+volume/                 in a program with a volume: leases and finished tasks (trainers/volume/tasks)
 checkpoints/            the run's checkpoints (trainers/checkpoints)
 submission/             the files of the submission
 """

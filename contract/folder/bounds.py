@@ -8,7 +8,7 @@ import math
 import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 INT4, INT8 = 2**31 - 1, 2**63 - 1  # the largest values of the databases' columns
 MAX_RANKS = 1_000_000  # of one attempt
@@ -21,6 +21,8 @@ LINE_CHARS, TEXT_CHARS = 2_000, 20_000
 SHORTENED = " ... [shortened] ... "
 HOST_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$"  # no comma, bracket or space: the name becomes a part of --exclude
 MAX_NAME_CHARS = 200  # of a metric
+MAX_OUTPUTS, MAX_ARTIFACTS = 100, 400  # of one run: outputs that its spec names; with its checkpoints
+MAX_PATH_CHARS = 1024
 METRIC_NAME = rf"^[^\x00-\x1f\x7f-\x9f]{{1,{MAX_NAME_CHARS}}}$"
 # control characters except tab and newline, and halves of surrogate pairs: a terminal would obey the former, and the
 # latter have no UTF-8
@@ -53,6 +55,12 @@ def _text(value: Any) -> Any:
     return printable(shorten(value, TEXT_CHARS)) if isinstance(value, str) else value
 
 
+def _below_the_folder(path: str) -> str:
+    if path.startswith("/") or not {"", ".", ".."}.isdisjoint(path.split("/")):
+        raise ValueError("a path below the run's folder has no empty part, no '.' and no '..'")
+    return path
+
+
 def _first_notes(value: Any) -> Any:
     return value[:MAX_NOTES] if isinstance(value, list) else value
 
@@ -65,6 +73,14 @@ Seconds = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]  # a dur
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 HostName = Annotated[str, Field(pattern=HOST_NAME)]
 MetricName = Annotated[str, Field(pattern=METRIC_NAME)]
+ArtifactName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+# of a file or folder in the run's folder
+PathBelow = Annotated[
+    str,
+    Field(max_length=MAX_PATH_CHARS, pattern=r"^[^\x00-\x1f\x7f-\x9f]+$"),
+    AfterValidator(_below_the_folder),
+]
 MetricValue = float | None  # NaN and infinities are values; None: no finite number, of an earlier trainer
 Line = Annotated[str, BeforeValidator(_line)]  # a sentence for people
 Text = Annotated[str, BeforeValidator(_text)]  # several lines for people

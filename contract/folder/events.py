@@ -106,6 +106,7 @@ class Finished(_Event):
 
     kind: Literal["finished"] = "finished"
     step: Int4
+    outputs: bool = False  # outputs.json has the record of this attempt
 
 
 class Failed(_Event):

@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +10,13 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from contract.folder.bounds import MAX_RANKS, Int4, Line, Moment, Rank, Seconds, Text, clamp_moment
 from contract.folder.files.atomic_file import write_atomic
-from contract.folder.files.untrusted_file import UnreadableFileError, list_folder, open_file
+from contract.folder.files.untrusted_file import (
+    UnreadableFileError,
+    exists,
+    list_folder,
+    open_file,
+    touch_file,
+)
 from contract.folder.record import FolderRecord, read_record
 from contract.lifecycle.failure import FailureKind
 
@@ -80,13 +86,34 @@ def write_rank_failure(folder: Path, attempt: int, failure: RankFailure) -> None
     """Store a failure in a run's folder, with the beginning of a long reason and the end of a long trace."""
     texts = {"reason": failure.reason[:MAX_CHARACTERS], "trace": failure.trace[-MAX_CHARACTERS:]}
     text = failure.model_copy(update=texts).model_dump_json()
-    write_atomic(folder, f"attempts/{attempt}.rank-{failure.rank}.json", text)
+    write_atomic(folder, f"attempts/{_file(attempt, failure.rank)}", text)
+    if not failure.echo:
+        with suppress(OSError):  # the record counts; the mark lets other ranks end sooner
+            touch_file(folder, _cause_file(attempt))
 
 
-def read_rank_failures(folder: Path, attempt: int) -> list[tuple[RankFailure, float]]:
-    """Return failures with the modification times of their files; omit damaged and unreadable files."""
+def has_cause(folder: Path, attempt: int) -> bool:
+    """Return whether a failure that is no echo is recorded: one look at one file, however many ranks have failed."""
+    return exists(folder, _cause_file(attempt))
+
+
+def list_failed_ranks(folder: Path, attempt: int) -> list[int]:
+    """Return the ranks with a record, ascending; the records are not opened."""
+    pattern = re.compile(rf"{attempt}\.rank-(\d{{1,9}})\.json")
+    names = list_folder(folder, "attempts", MAX_ENTRIES)
+    return sorted(int(found[1]) for name in names if (found := pattern.fullmatch(name)))
+
+
+def read_rank_failures(
+    folder: Path, attempt: int, ranks: Iterable[int] | None = None
+) -> list[tuple[RankFailure, float]]:
+    """Return failures with the modification times of their files; omit damaged and unreadable files.
+
+    `ranks`: open the files of these ranks alone, without a search of the folder.
+    """
     pattern, found, size_bytes = re.compile(rf"{attempt}\.rank-.*\.json"), [], 0
-    names = filter(pattern.fullmatch, list_folder(folder, "attempts", MAX_ENTRIES))
+    listed = list_folder(folder, "attempts", MAX_ENTRIES) if ranks is None else [_file(attempt, rank) for rank in ranks]
+    names = filter(pattern.fullmatch, listed)
     for name in heapq.nsmallest(MAX_FAILURES, names, key=lambda name: (len(name), name)):
         with suppress(FileNotFoundError, UnreadableFileError, ValidationError):
             with open_file(folder, f"attempts/{name}") as file:
@@ -96,3 +123,11 @@ def read_rank_failures(folder: Path, attempt: int) -> list[tuple[RankFailure, fl
                 break
             found.append((read_record(_FAILURE, text), written_at))
     return found
+
+
+def _file(attempt: int, rank: int) -> str:
+    return f"{attempt}.rank-{rank}.json"
+
+
+def _cause_file(attempt: int) -> str:
+    return f"attempts/{attempt}.failed"

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank, read_lost_ranks
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time, parse_roster
 from contract.folder.rendezvous_point import RendezvousPoint
+from contract.folder.volume.chunk_states import ChunkStates
 from contract.spec.any_run import AnyRun
 from contract.spec.run import RunSpec
 
@@ -128,6 +129,14 @@ class RunFolder:
         """Return the choices of `auto`, None without any; raise ValueError for a damaged file, or OSError."""
         return self._read_if_exists("collective.json", CollectiveChoices)
 
+    def write_chunks(self, chunks: ChunkStates) -> None:
+        """Store the states of a volume's chunks."""
+        write_atomic(self.path, "chunks.json", chunks.model_dump_json())
+
+    def read_chunks(self) -> ChunkStates | None:
+        """Return the states of a volume's chunks, None without any; raise ValueError for a damaged file, or OSError."""
+        return self._read_if_exists("chunks.json", ChunkStates)
+
     def write_bindings(self, bindings: CpuBindings) -> None:
         """Store the CPU and memory binding of all ranks."""
         write_atomic(self.path, "binding.json", bindings.model_dump_json(indent=2))
@@ -171,6 +180,13 @@ class RunFolder:
         except (ValueError, KeyError, TypeError, RecursionError):
             return UNREADABLE  # after a power failure, or if NFS shows a new file as empty at first
         return holder if isinstance(holder, str) and JOB_NAME.fullmatch(holder) else UNREADABLE
+
+    def claimed_at(self, attempt: int) -> float | None:
+        """Return when `attempt` was claimed, in seconds of the file server's clock; None without a claim."""
+        try:
+            return untrusted_file.stat_file(self.path, _attempt_file(attempt, "json")).st_mtime
+        except (FileNotFoundError, UnreadableFileError):
+            return None
 
     def latest_attempt(self) -> int:
         """Return the number of the highest claimed attempt; 0 without one."""
@@ -238,9 +254,13 @@ class RunFolder:
         """Store why a rank failed."""
         rank_failure.write_rank_failure(self.path, attempt, failure)
 
-    def read_rank_failures(self, attempt: int) -> list[RankFailure]:
-        """Return the attempt's rank failures in time order, echoes last; damaged and unreadable files are omitted."""
-        failures = rank_failure.read_rank_failures(self.path, attempt)
+    def list_failed_ranks(self, attempt: int) -> list[int]:
+        """Return the ranks that have recorded a failure, ascending, without opening the records."""
+        return rank_failure.list_failed_ranks(self.path, attempt)
+
+    def read_rank_failures(self, attempt: int, ranks: Iterable[int] | None = None) -> list[RankFailure]:
+        """Return the failures (of `ranks`) in time order, echoes last; damaged and unreadable files are omitted."""
+        failures = rank_failure.read_rank_failures(self.path, attempt, ranks)
         return order_by_time(failures, self.read_roster(attempt)) if failures else []
 
     def _log_start(self, attempt: int) -> int | None:

@@ -24,6 +24,7 @@ class EndKind(StrEnum):
     REVOKED = "revoked"  # it moved to another cluster of a federation
     UNLISTED = "unlisted"  # the cluster no longer lists the job
     ACCOUNTING_ONLY = "accounting_only"  # the accounting database has the job, cancelled by no known user
+    START_LOST = "start_lost"  # the cluster lost the job's start, and calls the job cancelled
     EXITED = "exited"  # a local job's first process left with `exit_code`
     SIGNALED = "signaled"  # a signal ended a local job's first process: `detail`
     PROCESS_GONE = "process_gone"  # a local job's first process has ended, its exit status is unknown
@@ -46,6 +47,7 @@ CAUSE_OF = {
     EndKind.REVOKED: ExitCause.CANCELLED,
     EndKind.UNLISTED: ExitCause.LOST,
     EndKind.ACCOUNTING_ONLY: ExitCause.LOST,
+    EndKind.START_LOST: ExitCause.LOST,
     EndKind.EXITED: ExitCause.FAILURE,
     EndKind.SIGNALED: ExitCause.FAILURE,
     EndKind.PROCESS_GONE: ExitCause.FAILURE,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.job_end import JobEnd
 
 
@@ -25,6 +26,7 @@ class StopSource(StrEnum):
 
     USER = "user"
     SHUTDOWN = "shutdown"  # of the service on this machine
+    SEARCH = "search"  # a sweep that learns: the run's trial is not among the best, or the sweep pauses or ends
 
 
 class StopRequested(_Reason):
@@ -47,6 +49,7 @@ class RunFailed(_Reason):
 
     kind: Literal["run_failed"] = "run_failed"
     message: str
+    failure: FailureKind | None = None  # None in reasons of earlier versions
 
 
 class Begun(StrEnum):
@@ -73,6 +76,7 @@ class RankFailed(_Reason):
 
     kind: Literal["rank_failed"] = "rank_failed"
     message: str
+    failure: FailureKind | None = None  # None in reasons of earlier versions
 
 
 class CollectionFailed(_Reason):
@@ -147,6 +151,30 @@ class ExtensionRequested(_Request):
     epochs: int
 
 
+class Recorded(_Reason):
+    """The run was carried out elsewhere, and was done when it was stored."""
+
+    kind: Literal["recorded"] = "recorded"
+    source: str
+
+
+class OutputMissing(_Reason):
+    """The run took all its steps, and an output that its spec names is not there."""
+
+    kind: Literal["output_missing"] = "output_missing"
+    name: str
+    path: str
+    problem: str
+    others: int = 0  # further outputs that are not there
+
+
+class TakenFrom(_Reason):
+    """The run was not carried out: it took the result of a finished run with an equal spec, code and inputs."""
+
+    kind: Literal["taken_from"] = "taken_from"
+    run: int
+
+
 Ending = FreeText | RunPaused | RunFailed | JobEnded | RankFailed
 
 
@@ -219,7 +247,10 @@ Reason = Annotated[
     | LimitTooShort
     | RetryRequested
     | ExtensionRequested
-    | Suspended,
+    | Suspended
+    | Recorded
+    | OutputMissing
+    | TakenFrom,
     Field(discriminator="kind"),
 ]
 reason_adapter: TypeAdapter[Reason] = TypeAdapter(Reason)

@@ -24,7 +24,7 @@ class State(StrEnum):
 
 
 MOVES: dict[State, set[State]] = {
-    State.QUEUED: {State.SUBMITTING, State.CANCELLED},
+    State.QUEUED: {State.SUBMITTING, State.CANCELLED, State.DONE},  # done: it took a finished run's result
     State.SUBMITTING: {State.PENDING, State.QUEUED, State.FAILED, State.CANCELLED},
     # a short run may end between two polls without having been seen running
     State.PENDING: {State.RUNNING, State.PAUSED, State.QUEUED, State.DONE, State.FAILED, State.CANCELLED},

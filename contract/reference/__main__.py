@@ -1,4 +1,4 @@
-"""The command `python -m contract.reference`: write the reference of all fields of a spec, two pages in docs/."""
+"""The command `python -m contract.reference`: write the reference of all fields of a spec, pages in docs/."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The pages docs/reference.md and docs/reference-parts.md: one table for each part of a spec."""
+"""The pages docs/reference*.md: one table for each part of a spec."""
 
 from typing import Any
 
@@ -6,22 +6,27 @@ from contract.reference.field_text import default_of, type_of, unit_of
 from contract.reference.parts import Part, find_parts, models_in
 from contract.spec.base import Spec
 
-RUNS, PARTS = "reference.md", "reference-parts.md"
+RUNS, NETS, PARTS = "reference.md", "reference-nets.md", "reference-parts.md"
+SEARCH, VOLUMES = "reference-search.md", "reference-volumes.md"
+ON_RUNS_PAGE = {"rule", "collective", "tensor"}  # parts of an engine run that say how its ranks share the work
 MADE = """`make reference` makes this page from the models in `contract/spec`; a test fails if the page is older.
 The [guide](guide.md) explains how the parts work together. A part with kinds is an object with a field `kind`; `x`
 in a type stands for the value. A field that is not listed is an error.
 """
 HEADS = {
-    RUNS: f"# Reference: experiments and runs\n\n{MADE}\n[Another page](reference-parts.md) has the engine's: ",
+    RUNS: f"# Reference: experiments and runs\n\n{MADE}\nOther pages have the engine's: ",
+    NETS: f"# Reference: nets and data of an engine run\n\n{MADE}\n[Another page](reference.md) has ",
     PARTS: f"# Reference: parts of an engine run\n\n{MADE}\n[Another page](reference.md) has ",
+    SEARCH: f"# Reference: searches\n\n{MADE}\n[Another page](reference.md) has ",
+    VOLUMES: f"# Reference: inference over volumes\n\n{MADE}\n[Another page](reference.md) has ",
 }
 
 
 def render_pages() -> dict[str, str]:
     """Return the text of each page by the name of its file."""
     parts = find_parts()
-    of_page = {page: [part for part in parts if _page_of(part) == page] for page in (RUNS, PARTS)}
-    other = {RUNS: of_page[PARTS], PARTS: of_page[RUNS]}
+    of_page = {page: [part for part in parts if _page_of(part) == page] for page in HEADS}
+    other = dict.fromkeys(HEADS, of_page[RUNS]) | {RUNS: [*of_page[NETS], *of_page[PARTS]]}
     links = {part.models: f"[{part.title}]({_address(part)})" for part in parts}
     return {
         page: HEADS[page]
@@ -35,7 +40,13 @@ def render_pages() -> dict[str, str]:
 
 
 def _page_of(part: Part) -> str:
-    return PARTS if part.is_of_engine else RUNS
+    if part.is_of_search:
+        return SEARCH
+    if part.title.startswith("program.volume"):
+        return VOLUMES
+    if part.title.split(".")[0] in ("model", "data"):
+        return NETS
+    return PARTS if part.is_of_engine and part.title not in ON_RUNS_PAGE else RUNS
 
 
 def _address(part: Part) -> str:

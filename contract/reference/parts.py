@@ -8,7 +8,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from contract.spec.base import Spec
 from contract.spec.experiment import ExperimentSpec
 
-COMMON = {"", "engine", "program", "resources", "checkpoint", "retries"}  # beginnings of paths
+SEARCH = "search"
+COMMON = {"", "engine", "program", "resources", "checkpoint", "retries", "notify"}  # beginnings of paths
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Part:
     def is_of_engine(self) -> bool:
         """Whether only engine runs have the part."""
         return self.path.split(".")[0].partition(" ")[0] not in COMMON
+
+    @property
+    def is_of_search(self) -> bool:
+        """Whether only a search has the part."""
+        return self.path.split(".")[0] == SEARCH
 
 
 def find_parts() -> list[Part]:

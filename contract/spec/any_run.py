@@ -9,12 +9,13 @@ from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 
 
-def _kind_of(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Return the kind of a run or of its document: engine where the document names none."""
     kind = value.get("kind", "engine") if isinstance(value, Mapping) else getattr(value, "kind", "engine")
     return kind if isinstance(kind, str) else ""  # what is no text is no kind
 
 
-AnyRun = Annotated[Annotated[RunSpec, Tag("engine")] | Annotated[ProgramSpec, Tag("program")], Discriminator(_kind_of)]
+AnyRun = Annotated[Annotated[RunSpec, Tag("engine")] | Annotated[ProgramSpec, Tag("program")], Discriminator(kind_of)]
 
 
 def read_run(document: Mapping[str, Any]) -> RunSpec | ProgramSpec:

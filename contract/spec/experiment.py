@@ -1,30 +1,47 @@
-"""The spec of an experiment: a base run and the axes of its grid."""
+"""The spec of an experiment: a base run and the axes of its grid, or the steps of a workflow."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from contract.spec.any_run import AnyRun, read_run
 from contract.spec.base import Spec
-from contract.spec.checks.new_run import check_new_run
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
-from contract.spec.checks.stored_size import check_stored_size
 from contract.spec.grid.base_fields import complete_base
-from contract.spec.grid.grid import Grid, Values
-from contract.spec.grid.value_text import describe_value
+from contract.spec.grid.fields import Axes, MaxParallel, Variants
+from contract.spec.grid.grid import Grid
+from contract.spec.grid.step_grid import REQUIRED, Points, StepGrid, base_document
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
-from contract.spec.program.run import ProgramSpec
-from contract.spec.run import RunSpec
-from contract.validation import ValidationIssue, issues_of, validation_error
+from contract.spec.notify.rule import Notify
+from contract.spec.search.points import check_search
+from contract.spec.search.search import SearchSpec
+from contract.spec.steps.step import MAX_STEPS, StepSpec
+from contract.spec.steps.template import sample_run
+from contract.spec.steps.workflow import expand_steps
+from contract.validation import ValidationIssue, validation_error
 
-REQUIRED = {name for run in (RunSpec, ProgramSpec) for name, field in run.model_fields.items() if field.is_required()}
-MAX_ISSUES = 100  # a longer list does not help a person
+BASE_EXAMPLE = {
+    "optimizer": {"kind": "sgd"},
+    "schedule": {"kind": "constant", "rate": 0.1},
+    "batch": 256,
+    "epochs": 10,
+}
+STEPS_EXAMPLE = [
+    {"name": "prepare", "base": {"kind": "program", "command": "python prepare.py"}},
+    {"name": "train", "needs": ["prepare"], "base": {"kind": "program", "command": "python train.py"}},
+]
+SEARCH_EXAMPLE = {
+    "space": {"schedule.rate": {"kind": "log_uniform", "low": 0.1, "high": 10.0}},
+    "sampler": {"kind": "tpe"},
+    "trials": 30,
+}
+OF_ONE_STEP = ("axes", "variants", "max_parallel", "pack")  # fields that a workflow has in each step
 
 
 class ExperimentSpec(Spec):
-    """A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run."""
+    """A base run, variants, and axes (dotted path: list of values); every point of the grid is one run. Or steps, each
+    with a base and a grid of its own."""
 
     name: Name = Field(examples=["torus against ring"])
     """Name of the experiment: one line that is not blank. Several experiments may have the same name."""
@@ -38,14 +55,14 @@ class ExperimentSpec(Spec):
     """Project of the experiment."""
     tags: Annotated[list[Tag], Field(max_length=MAX_TAGS)] = Field(default=[], examples=[["baseline", "lars"]])
     """Tags of the experiment; they can be changed later."""
-    base: AnyRun
-    """The run of which every point of the grid is a variation."""
-    axes: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+    base: AnyRun | None = Field(default=None, examples=[BASE_EXAMPLE])
+    """The run of which every point of the grid is a variation; null: the experiment has `steps`."""
+    axes: Axes = Field(
         default={}, examples=[{"collective": [{"kind": "native"}, {"kind": "ring"}], "optimizer.momentum": [0.9, 0.95]}]
     )
     """The grid: for each dotted path of a run's field the values that it takes. The last axis varies fastest; without
     axes the experiment has one run."""
-    variants: list[Annotated[dict[str, Any], Field(min_length=1)]] = Field(
+    variants: Variants = Field(
         default=[],
         examples=[
             [
@@ -56,31 +73,93 @@ class ExperimentSpec(Spec):
     )
     """Fields that change together: each variant maps dotted paths to values, and all variants set the same fields. With
     axes, every variant has every point of the axes; the variants vary slowest."""
-    max_parallel: Annotated[int, Field(ge=1, le=100_000)] | None = Field(default=None, examples=[8])
+    search: SearchSpec | None = Field(default=None, examples=[SEARCH_EXAMPLE])
+    """A sweep that learns, instead of axes and variants: a sampler chooses the values of each next run."""
+    max_parallel: MaxParallel = Field(default=None, examples=[8])
     """Largest number of runs at the same time on Slurm; null: no limit."""
     pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
     """Number of runs in one Slurm job, side by side on one node; null: each run has its own job."""
-    _points: list[tuple[Values, AnyRun]] = PrivateAttr(default=[])
+    steps: Annotated[list[StepSpec], Field(max_length=MAX_STEPS)] = Field(default=[], examples=[STEPS_EXAMPLE])
+    """The steps of a workflow, in place of `base`, `axes`, `variants`, `max_parallel` and `pack`: each has its own."""
+    notify: Notify = Field(default=[], examples=[[{"target": "team-slack", "on": ["end", "failure"]}]])
+    """Who gets messages about the experiment, in addition to the rules of users."""
+    _points: Points = PrivateAttr(default=[])
+    _sizes: list[int] = PrivateAttr(default=[])  # of a workflow: the number of known points of each step
     _was_checked: bool = PrivateAttr(default=False)
 
     @classmethod
     def from_stored(cls, stored: dict[str, Any]) -> Self:
         """Return the spec of an accepted experiment, without building and checking its points again."""
-        spec = cls.model_construct(**{**stored, "base": read_run(stored["base"])})
+        base, steps = stored.get("base"), stored.get("steps", [])
+        built = {
+            "base": None if base is None else read_run(base),
+            "steps": [StepSpec.model_validate(step) for step in steps],
+            "search": stored.get("search") and SearchSpec.model_validate(stored["search"]),
+        }
+        spec = cls.model_construct(**{**stored, **built})
         spec._was_checked = True
         return spec
 
     @property
+    def is_workflow(self) -> bool:
+        """Whether the experiment has steps."""
+        return self.base is None
+
+    @property
     def grid(self) -> Grid:
-        """The variants and axes."""
+        """The variants and axes of an experiment without steps."""
         return Grid(self.variants, self.axes)
 
-    def points(self) -> list[tuple[Values, AnyRun]]:
-        """Return the values and the complete run of every point, in the order of the grid."""
+    def points(self) -> Points:
+        """Return the values and the complete run of every point, in the order of the grid.
+
+        Of a workflow those of each step whose runs are known before any other step has ended. Of a search examples of
+        its trials, by which it is checked: its runs are made later.
+        """
         return self._points
 
-    def with_points(self, points: list[tuple[Values, AnyRun]]) -> Self:
-        """Return the same spec with other points, which were checked elsewhere."""
+    def points_of_steps(self) -> list[Points | None]:
+        """Return the points of each step of a workflow; None of a step whose runs are known later."""
+        found: list[Points | None] = []
+        first = 0
+        for step, size in zip(self.steps, self._sizes, strict=True):
+            found.append(self._points[first : first + size] if step.is_known else None)
+            first += size
+        return found
+
+    def of_step(self, name: str) -> Self:
+        """Return one step of a workflow as an experiment of its own, with the points of the step that are known."""
+        index = next(index for index, step in enumerate(self.steps) if step.name == name)
+        step = self.steps[index]
+        fields = {field: getattr(step, field) for field in OF_ONE_STEP}
+        spec = self.model_construct(name=f"{self.name}: {name}", base=None, **fields)
+        known = self.points_of_steps()[index] if self._sizes else None
+        return spec.with_points(known or [])
+
+    def example_run(self) -> dict[str, Any]:
+        """Return a run of a workflow's largest step: the table of runs stores of each run how it differs from this one.
+
+        Of a step whose runs are known later it is a sample, with values of the right types for references.
+        """
+        largest = max(self.steps, key=lambda step: (step.size is None, step.size or 0))
+        known = self.points_of_steps()[self.steps.index(largest)]
+        if known:
+            return known[0][1].model_dump(mode="json")
+        return sample_run(largest, {step.name: step for step in self.steps})
+
+    def place(self, path: str, number: int) -> str:
+        """Return where the document has a field of point `number`: in its variant, in an axis, or in the base."""
+        if not self.is_workflow:
+            return self.grid.path_in_document(path, number)
+        first = 0
+        for index, (step, size) in enumerate(zip(self.steps, self._sizes, strict=True)):
+            if number < first + size:
+                return f"steps.{index}.{step.grid.path_in_document(path, number - first)}"
+            first += size
+        raise IndexError(f"the experiment has no point {number}")
+
+    def with_points(self, points: Points) -> Self:
+        """Return the same spec with other points, which were checked elsewhere; a workflow keeps their number."""
         spec = self.model_copy()
         spec._points, spec._was_checked = points, True
         return spec
@@ -95,77 +174,51 @@ class ExperimentSpec(Spec):
     def _check_every_point(self) -> Self:
         if self._was_checked:  # pydantic validates a spec again as part of a response
             return self
-        grid = self.grid
-        if issue := grid.size_issue():
-            raise validation_error([issue])
-        if issues := list(islice(grid.issues(list(type(self.base).model_fields)), MAX_ISSUES)):
+        if issues := self._form_issues():
             raise validation_error(issues)
-        base = _base_document(self.base, grid)
-        if issue := check_stored_size(self.base.model_dump(mode="json"), grid.columns, points=grid.size):
-            raise validation_error([issue])
-        points, issues = _expand(base, grid)
-        if issues := issues or list(check_packing(self.pack, self.max_parallel, [run for _, run in points])):
+        # the attributes are private, so the spec's fields remain frozen
+        if self.base is None:
+            of_steps, issues = expand_steps(self.steps)
+            self._sizes = [len(points or ()) for points in of_steps]
+            self._points = [point for points in of_steps for point in points or ()]
+        elif self.search is not None:
+            self._points, issues = self._check_search(self.base, self.search)
+        else:
+            grid = StepGrid(self.base.model_dump(mode="json"), self.grid, self.pack, self.max_parallel)
+            issues = grid.grid_issues()
+            if not issues:
+                written = StepGrid(base_document(self.base, self.grid.paths), self.grid, self.pack, self.max_parallel)
+                self._points, issues = written.expand_checked()
+        if issues:
             raise validation_error(issues)
-        # the attribute is private, so the spec's fields remain frozen
-        self._points = points
         return self
 
+    def _check_search(self, base: AnyRun, search: SearchSpec) -> tuple[Points, list[ValidationIssue]]:
+        """Return points that stand for the trials of the search, and the issues for which it is refused."""
+        if self.axes or self.variants:
+            message = "a search has no axes and no variants: make them parameters of the space, of the kind choice"
+            return [], [ValidationIssue(path="search", message=message)]
+        points, issues = check_search(search, base, base_document(base, search.space))
+        return points, issues or list(check_packing(self.pack, self.max_parallel, [run for _, run in points]))
 
-def _base_document(base: AnyRun, grid: Grid) -> dict[str, Any]:
-    """Return the base as a document; a part whose kind varies has no fields but those that the base writes.
+    def search_base(self) -> dict[str, Any]:
+        """Return the document of a run into which the values of a trial are put."""
+        assert self.base is not None
+        assert self.search is not None
+        document, (_, first) = base_document(self.base, self.search.space), self._points[0]
+        if first.kind == "engine" and first.initial_weights:  # the service has found their folder
+            document["initial_weights"] = first.initial_weights.model_dump(mode="json")
+        return document
 
-    The defaults of one kind are often no fields of another kind.
-    """
-    document = base.model_dump(mode="json")
-    written = base.model_dump(mode="json", exclude_unset=True)
-    for path in grid.paths:
-        part, _, field = path.partition(".")
-        if field == "kind" and part in document:
-            document[part] = written.get(part, {})
-    return document
-
-
-def _expand(base: dict[str, Any], grid: Grid) -> tuple[list[tuple[Values, AnyRun]], list[ValidationIssue]]:
-    """Return the points of the grid, and the issues of the points that are not valid runs, each for its first point."""
-    points: list[tuple[Values, AnyRun]] = []
-    issues: list[ValidationIssue] = []
-    found: set[tuple[str, str]] = set()
-    for number, values in enumerate(grid.points()):
-        run, of_point = _read_new_run(_with_values(base, values))
-        if run is not None:
-            points.append((values, run))
-            continue
-        where = ", ".join(f"{path}={describe_value(value)[:80]}" for path, value in values.items())
-        new = [issue for issue in of_point if (issue.path, issue.message) not in found]
-        found.update((issue.path, issue.message) for issue in new)
-        for issue in new[: MAX_ISSUES - len(issues)]:
-            message = f"{issue.message} (point {number}: {where})" if where else issue.message
-            issues.append(ValidationIssue(path=grid.path_in_document(issue.path, number), message=message))
-        if max(len(issues), number + 1 - len(points)) >= MAX_ISSUES:  # the latter: points that are not valid
-            break
-    return points, issues
-
-
-def _read_new_run(document: dict[str, Any]) -> tuple[AnyRun | None, list[ValidationIssue]]:
-    """Return the run of a document, or the issues for which it is refused."""
-    try:
-        run = read_run(document)
-    except ValidationError as error:
-        return None, issues_of(error)
-    issues = list(check_new_run(run))
-    return (None, issues) if issues else (run, [])
-
-
-def _with_values(base: dict[str, Any], values: Values) -> dict[str, Any]:
-    """Return a copy of `base` with the dotted paths set: {"resources.nodes": 2} sets base["resources"]["nodes"]."""
-    out = {key: dict(value) if isinstance(value, dict) else value for key, value in base.items()}
-    for path, value in values.items():
-        *parents, leaf = path.split(".")
-        at = out
-        for parent in parents:
-            inner = at.get(parent)
-            # a value that is not an object is replaced by one, so that validation reports the unknown path
-            at[parent] = dict(inner) if isinstance(inner, dict) else {}
-            at = at[parent]
-        at[leaf] = value
-    return out
+    def _form_issues(self) -> list[ValidationIssue]:
+        """Return an issue for each field that an experiment of this form does not have."""
+        if self.base is not None:
+            message = "an experiment has either `base` or `steps`"
+            return [ValidationIssue(path="steps", message=message)] if self.steps else []
+        if not self.steps:
+            return [ValidationIssue(path="base", message="required field, or `steps` for a workflow")]
+        message = "each step of a workflow has its own: write it in a step"
+        issues = [ValidationIssue(path=name, message=message) for name in OF_ONE_STEP if getattr(self, name)]
+        if self.search is not None:
+            issues.append(ValidationIssue(path="search", message="a workflow has no search: submit it by itself"))
+        return issues

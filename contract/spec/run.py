@@ -5,6 +5,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from contract.spec.artifacts.inputs import Inputs, check_inputs
+from contract.spec.artifacts.outputs import Outputs, check_outputs
+from contract.spec.artifacts.retention import AllOutputs, OutputRetention
+from contract.spec.artifacts.reuse import check_reuse, obstacle_of_engine
 from contract.spec.base import Spec
 from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
@@ -13,8 +17,9 @@ from contract.spec.checks.easgd import check_averaging, check_easgd, check_sgd
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
-from contract.spec.checks.model import check_model
+from contract.spec.checks.model import check_model, check_volumes
 from contract.spec.checks.model_size import model_size_of
+from contract.spec.checks.preconditioners.kfac import check_preconditioner
 from contract.spec.checks.world_size import check_data_groups, check_world_size
 from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native
@@ -24,12 +29,15 @@ from contract.spec.choices.losses import CrossEntropy, Loss
 from contract.spec.choices.metrics import Metrics
 from contract.spec.choices.models import ConvNet, Model
 from contract.spec.choices.optimizers import ImportedOptimizer, Optimizer
+from contract.spec.choices.preconditioners import Preconditioner
 from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import ImportedSchedule, Schedule
+from contract.spec.choices.tensor import Tensor
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm, check_resources
 from contract.spec.retry import RetryPolicy, check_growth
+from contract.spec.tensor.check import check_tensor
 from contract.validation import ValidationIssue, validation_error
 
 Precision = Literal["float32", "bfloat16", "float16"]
@@ -47,6 +55,8 @@ class RunSpec(Spec):
     """The data set."""
     optimizer: Optimizer
     """The optimizer."""
+    preconditioner: Preconditioner | None = Field(default=None, examples=[{"kind": "kfac", "damping": 0.003}])
+    """What changes the gradients between the backward pass and the optimizer; null: nothing."""
     schedule: Schedule
     """The learning-rate schedule."""
     loss: Loss = CrossEntropy()
@@ -93,6 +103,8 @@ class RunSpec(Spec):
     """The update rule, by which replicas are synchronized."""
     collective: Collective = Native()
     """The collective that sums gradients over the ranks."""
+    tensor: Tensor | None = Field(default=None, examples=[{"kind": "three_d", "q": 2}])
+    """Tensor parallelism: how the ranks of one replica share its matrices; null: every rank has the whole net."""
     resources: Resources = Local()
     """The cluster, and the nodes, cpus and devices of each job."""
     checkpoint: Checkpoint = Checkpoint()
@@ -103,6 +115,17 @@ class RunSpec(Spec):
     """Whether to evaluate the initial weights once, and take no step."""
     retries: RetryPolicy = RetryPolicy()
     """How often a run is retried after each exit cause."""
+    system_metrics_s: Annotated[float, Field(ge=0, le=3600)] = 15.0
+    """Seconds between two measurements of each node's processors, memory, disks, network and GPUs; 0: none."""
+    inputs: Inputs = Field(default={}, examples=[{"data": "/data/imagenet/manifest.json"}])
+    """Files and folders whose contents count when the service compares this run with finished ones, by name."""
+    outputs: Outputs = Field(default={}, examples=[{"curves": "curves.json"}])
+    """Files and folders that the run writes into its folder, by name: hashed at its end, and listed as artifacts."""
+    keep: OutputRetention = AllOutputs()
+    """How long the outputs remain."""
+    reuse: bool = False
+    """Whether the run takes the result of a finished run with an equal spec, equal code and equal inputs, if there is
+    one, in place of being carried out."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of the weights, of the order of samples and of random parts of the net."""
 
@@ -125,7 +148,12 @@ class RunSpec(Spec):
     @property
     def batch_per_rank(self) -> int:
         """A rank's share of the smallest batch."""
-        return min(stage.batch for stage in self.batch_schedule.stages) // self.resources.world
+        return min(stage.batch for stage in self.batch_schedule.stages) // self.replicas
+
+    @property
+    def replicas(self) -> int:
+        """The number of replicas of the net, each with its own samples: of ranks, without tensor parallelism."""
+        return self.resources.world // (self.tensor.size if self.tensor else 1)
 
     @property
     def steps(self) -> int:
@@ -139,8 +167,9 @@ class RunSpec(Spec):
 
     @property
     def replica(self) -> ReplicaMemory | None:
-        """The memory of each replica at the largest batch; None if a part is the user's own, of unknown size."""
-        if isinstance(self.optimizer, ImportedOptimizer) or isinstance(self.data, ImportedData):
+        """The memory of each replica at the largest batch; None if a part is the user's own, of unknown size, or if
+        ranks share replicas."""
+        if isinstance(self.optimizer, ImportedOptimizer) or isinstance(self.data, ImportedData) or self.tensor:
             return None
         if (size := model_size_of(self.model, self.data)) is None:
             return None
@@ -163,6 +192,11 @@ class RunSpec(Spec):
         }
         return {path: part for path, part in parts.items() if isinstance(part, Imported)}
 
+    @property
+    def reuse_obstacle(self) -> str | None:
+        """Why another run with an equal spec may compute something else; None if it computes the same."""
+        return obstacle_of_engine(self.imports, getattr(self.data, "path", None), self.inputs)
+
     @model_validator(mode="after")
     def _check_whole_run(self) -> Self:
         if issues := list(self._issues()):
@@ -170,16 +204,20 @@ class RunSpec(Spec):
         return self
 
     def _issues(self) -> Iterator[ValidationIssue]:
-        world = self.resources.world
+        world, replicas = self.resources.world, self.replicas
+        yield from check_tensor(self)
+        if not replicas:  # fewer ranks than a replica has
+            return
         yield from self._batch_issues()
         yield from self._resource_issues()
         yield from check_imports(self.imports)
         yield from check_model(self.model, self.data)
+        yield from check_volumes(self.data, channels_last=self.channels_last)
         yield from check_loss(self.loss, self.data, self.model, label_smoothing=self.label_smoothing)
         yield from check_augmentation(self.augmentation, self.data)
         if issue := check_data_groups(self.data, self.rule, world):
             yield issue
-        if issue := check_world_size(self.collective, world):
+        if issue := check_world_size(self.collective, replicas):
             yield ValidationIssue(path=f"collective.{issue.path}", message=issue.message)
         if not isinstance(self.schedule, ImportedSchedule):
             for issue in check_lr_schedule(self.schedule, self.batch_schedule):
@@ -191,6 +229,11 @@ class RunSpec(Spec):
         yield from check_easgd(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from check_averaging(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         yield from check_sgd(self.optimizer, self.rule)
+        yield from check_inputs(self.inputs)
+        yield from check_outputs(self.outputs)
+        yield from check_reuse(wanted=self.reuse, obstacle=self.reuse_obstacle)
+        kfac, steps = self.preconditioner, self.batch_schedule.steps
+        yield from check_preconditioner(kfac, self.rule, compiles=self.compile, steps=steps)
 
     def _weight_issues(self) -> Iterator[ValidationIssue]:
         if self.evaluate_only and self.initial_weights is None:
@@ -201,6 +244,7 @@ class RunSpec(Spec):
 
     def _batch_issues(self) -> Iterator[ValidationIssue]:
         world, group = self.resources.world, self.batch_norm.group
+        replicas = self.replicas
         together = group if self.model.normalizes else None
         yield from check_batch_stages(self.batch_stages, self.epochs)
         stages = [(f"batch_stages.{number}.batch", stage.batch) for number, stage in enumerate(self.batch_stages)]
@@ -210,7 +254,7 @@ class RunSpec(Spec):
                     f"batch {batch} is larger than the {self.data.train_samples} training samples of {self.data.kind}"
                 )
                 yield ValidationIssue(path=path, message=message)
-            if reason := check_batch_share(batch, world=world, group=together, micro_batch=self.micro_batch):
+            if reason := check_batch_share(batch, world=replicas, group=together, micro_batch=self.micro_batch):
                 yield ValidationIssue(path=path, message=reason)
         if world % group:
             message = f"{world} ranks do not divide into groups of {group}"

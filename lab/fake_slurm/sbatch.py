@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from lab.fake_slurm.errors import SlurmError
 from lab.fake_slurm.scheduler import start_jobs
-from lab.fake_slurm.state import ACTIVE, PENDING, ClusterState, Job, current_user
+from lab.fake_slurm.state import ACTIVE, ON_HOSTS, PENDING, ClusterState, Job, current_user
 
 FAILED = "Batch job submission failed: "
 SUBMIT_LIMIT = f"AssocMaxSubmitJobLimit\nsbatch: error: {FAILED}Job violates accounting/QOS policy (job submit limit)"
@@ -25,6 +26,8 @@ def sbatch(cluster: ClusterState, words: Sequence[str]) -> str:
         raise SlurmError("no script")
     text = script.read_text()
     options = _parse([*_script_options(text), *(word for word in words if word.startswith("-"))])
+    if "test-only" in options:
+        return _predict(cluster, _columns(options, script))
     with cluster.transaction():
         tasks, max_running_tasks = _array_tasks(cluster, options.get("array"))
         _check_limit(cluster, len(tasks))
@@ -39,6 +42,23 @@ def sbatch(cluster: ClusterState, words: Sequence[str]) -> str:
         (folder / "environment").write_text(json.dumps(dict(os.environ)))
         _start_rows(cluster)
     return f"Submitted batch job {number}\n"
+
+
+def _predict(cluster: ClusterState, columns: dict[str, Any]) -> str:
+    """Print when a job would start, as Slurm does: a message, and nothing on standard output."""
+    on_hosts = cluster.jobs("state IN (?, ?)", *ON_HOSTS)
+    need = columns["tasks_per_node"] * columns["cpus_per_task"]
+    hosts = cluster.db.execute("SELECT name FROM hosts WHERE NOT down AND cpus >= ?", (need,)).fetchall()
+    if len(hosts) < columns["nodes"]:
+        raise SlurmError("allocation failure: Requested node configuration is not available")
+    busy = {host for job in on_hosts for host in job.hosts.split(",")}
+    waits = len(hosts) - len(busy & {name for (name,) in hosts}) < columns["nodes"]
+    at = max((job.started + 60 * job.minutes for job in on_hosts), default=0.0) if waits else time.time()
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at))
+    names, cpus = ",".join(name for (name,) in hosts[: columns["nodes"]]), need * columns["nodes"]
+    where = f"using {cpus} processors on nodes {names} in partition {columns['partition']}"
+    print(f"sbatch: Job {int(cluster.get_number('next_id'))} to start at {moment} {where}", file=sys.stderr)
+    return ""
 
 
 def scancel(cluster: ClusterState, words: Sequence[str]) -> str:

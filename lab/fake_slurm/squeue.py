@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from lab.fake_slurm.errors import SlurmError
-from lab.fake_slurm.state import ACTIVE, PENDING, ClusterState, Job, current_user
+from lab.fake_slurm.state import ACTIVE, HELD, PENDING, ClusterState, Job, current_user
+
+TOP_PRIORITY = 4_294_901_760  # of the first job, as in a Slurm without the plugin priority/multifactor
 
 
 def squeue(cluster: ClusterState, words: Sequence[str]) -> str:
-    """Support -h, -r, -t all, --me, --name=..., and -o with %i %F %j %T %t %r %R %u %P %D %M %N."""
+    """Support -h, -r, -t all, --me, --name=..., and -o with %i %F %j %T %t %r %R %S %u %P %D %M %N %Q."""
     options = _parse(words, "-o", "-t")
     jobs = _filter(cluster, options, words)
     known_after = time.time() - cluster.get_number("min_job_age_s")
@@ -82,11 +84,13 @@ def _format(pattern: str, name: str, job: Job) -> str:
         "%t": job.state[:2],
         "%r": job.reason,
         "%R": f"({job.reason})" if job.state == PENDING else job.hosts,
+        "%S": _timestamp(job.started) if job.started else "N/A",
         "%u": job.user,
         "%P": job.partition,
         "%D": str(job.nodes),
         "%M": f"{elapsed // 60}:{elapsed % 60:02}",
         "%N": job.hosts,
+        "%Q": "0" if job.reason == HELD else str(TOP_PRIORITY - job.row),  # first come, first served
     }
     for letter, value in letters.items():
         pattern = pattern.replace(letter, value)

@@ -1,6 +1,7 @@
 """The interface to a cluster, which runs the jobs: this machine, or a Slurm."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from contract.api.cluster_report import ClusterReport
@@ -66,6 +67,7 @@ class Gone(NamedTuple):
     cause: ExitCause
     is_certain: bool = True
     hosts: tuple[str, ...] = ()  # of the job, where one of them failed
+    started_at: datetime | None = None  # of a job that was cancelled, where the cluster says when it started
 
 
 class Unknown(NamedTuple):

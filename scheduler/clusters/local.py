@@ -121,6 +121,7 @@ class Local:
             memory_mb=psutil.virtual_memory().total // 2**20,
             gres="",
             features=[],
+            jobs=[job.job_id for job in jobs],
         )
         partition = Partition(
             name="local",

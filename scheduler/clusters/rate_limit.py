@@ -1,7 +1,7 @@
 """Rate limit of a cluster's commands: the calls that it allows a minute, and which kinds of calls may use which.
 
-Each kind has slots of its own, because polls and reports could use every call; the rest is shared
-(docs/decisions/0025-reserves-of-calls.md).
+Each kind has slots of its own, because polls and reports could use every call; some are shared, and half of all are for
+submissions (docs/decisions/0025-reserves-of-calls.md).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-CALLS_PER_MINUTE = 12  # to one cluster, however many runs are live and however many workers call it
+CALLS_PER_MINUTE = 24  # to one cluster, however many runs are live and however many workers call it
 POLL_APART_S = 20.0  # three slots a minute are the polls' own, so a poll is always allowed so long after the last one
 # after a controller gave no answer polls alone call it, after the first time searches and follow-up calls too, and
 # after the second time all: the calls are needed when the controller is back
@@ -27,6 +27,7 @@ class Priority(Enum):
     FIND = "find"  # jobs whose submission was not confirmed
     FOLLOW_UP = "follow_up"  # what a poll left open
     REPORT = "report"  # the cluster's nodes and queue, for people
+    PREDICT = "predict"  # when a draft's job would start, for people
 
     @property
     def backoff_s(self) -> float:
@@ -45,6 +46,7 @@ class Slots(NamedTuple):
 
 
 SHARED = (9, 10, 11)
+SUBMISSIONS = tuple(range(12, CALLS_PER_MINUTE))  # each level of a workflow needs one
 # polls and follow-up calls could use each shared slot as soon as it is free; so they leave it free for half a minute
 YIELDED = Slots(SHARED, rest_s=90.0)
 # slots that no other kind may use; but arrays have one together with follow-up calls, and their other one together with
@@ -63,11 +65,16 @@ RESERVES: Mapping[Priority, Slots] = MappingProxyType(
 FURTHER: Mapping[Priority, Slots] = MappingProxyType(
     {
         Priority.FOLLOW_UP: YIELDED,
-        Priority.SUBMIT: Slots(SHARED[:2]),  # so that a sweep of many arrays leaves its stop a call
+        Priority.PREDICT: YIELDED,
+        Priority.SUBMIT: Slots((*SUBMISSIONS, *SHARED[:2])),  # a sweep of many arrays leaves its stop a call
+        Priority.SUBMIT_ONE: Slots((*SUBMISSIONS, *SHARED)),
         Priority.FIND: Slots((*SHARED, 8)),
-        **dict.fromkeys((Priority.CANCEL, Priority.SUBMIT_ONE), Slots(SHARED)),
+        Priority.CANCEL: Slots(SHARED),
     }
 )
+
+
+SINGLE_SUBMISSIONS = sum(len(slots[Priority.SUBMIT_ONE].slots) for slots in (RESERVES, FURTHER))  # a minute, at most
 
 
 class RateLimit(Protocol):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
+from scheduler.clusters.rate_limit import SINGLE_SUBMISSIONS
 from scheduler.clusters.slurm.limits import parse_number
 from scheduler.doctor.preemption import Configuration, can_be_preempted, has_preemption
 
@@ -63,7 +64,7 @@ def _min_job_age(age_s: int, accounting: str) -> Check:
 
 def _arrays(most: int) -> Check:
     if most < 2:
-        means = "no job arrays: each run needs its own sbatch, at most twelve per minute"
+        means = f"no job arrays: each run needs its own sbatch, at most {SINGLE_SUBMISSIONS} per minute"
         advice = "set MaxArraySize=1001"
         return failed_check("slurm", "MaxArraySize", Grade.WARNING, found=str(most), means=means, advice=advice)
     return passed_check("slurm", "MaxArraySize", str(most), f"one sbatch submits a job array of up to {most} runs")

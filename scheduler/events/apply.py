@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Event, Points, Resumed, Saved, Started
+from contract.folder.outputs.record import OutputsRecord
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from contract.spec.any_run import read_run
@@ -14,10 +15,14 @@ from scheduler.events.rank_points import RankPoints
 from scheduler.events.tail import Tail
 from scheduler.outcome.decide import Reading, Wait, decide, decide_on_event
 from scheduler.outcome.evidence import Evidence
+from scheduler.outcome.outputs import accepted_artifacts
 from scheduler.outcome.retry import Outcome
-from store import runs, transitions
+from store import changes, runs, transitions
+from store.artifacts.artifacts import insert_artifacts
+from store.lifecycle.new_runs import need_of
 from store.locks import lock_runs
 from store.metrics import points, restarts
+from store.notify.moves import note_losses
 from store.runs import Advance, LiveRun
 from store.tables import Job, Run, now
 
@@ -29,6 +34,7 @@ class RunReport(NamedTuple):
     tail: Tail
     evidence: Evidence | None = None
     ranks: RankPoints = RankPoints()
+    outputs: OutputsRecord | None = None  # of a run that reports its end
 
     @property
     def more(self) -> bool:
@@ -45,32 +51,35 @@ class RunReport(NamedTuple):
 def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]:
     """Store the reports; return the new state of each run, without the runs that another worker has read meanwhile."""
     lock_runs(db, Run.id.in_([report.run.id for report in reports]))  # in id order; the two locks below find it held
-    plain = [report for report in reports if _has_points_only(report)]
-    others = [report for report in reports if not _has_points_only(report)]
-    advanced = runs.advance(db, [_advance(report) for report in plain]) if plain else set()
+    is_plain = {report.run.id: _has_points_only(report) for report in reports}
+    plain = [report for report in reports if is_plain[report.run.id]]
+    others = [report for report in reports if not is_plain[report.run.id]]
+    values = {report.run.id: measured(report.tail.events) for report in reports}
+    advanced = runs.advance(db, [_advance(report, values[report.run.id]) for report in plain]) if plain else set()
     rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
     mine = [report for report in reports if report.run.id in advanced or report.run.id in rows]
-    points.put_many(db, {report.run.id: [*measured(report.tail.events), *report.ranks.points] for report in mine})
+    points.put_many(db, {report.run.id: [*values[report.run.id], *report.ranks.points] for report in mine})
     for report in others:
         if report.run.id in rows:
-            _apply_one(db, rows[report.run.id], report)
+            _apply_one(db, rows[report.run.id], report, values[report.run.id])
     states = {run_id: row.state for run_id, row in rows.items()}
     return states | {report.run.id: report.run.state for report in plain if report.run.id in advanced}
 
 
 def measured(events: Sequence[Event]) -> list[Points]:
     """Return the measured values among the events: those of steps, and the costs of checkpoints."""
-    return [measurement for event in events if (measurement := _measurement(event))]
+    return [measurement for event in events if (measurement := event if type(event) is Points else _measurement(event))]
 
 
 def _has_points_only(report: RunReport) -> bool:
     """Return whether a running run reports points alone: then its whole row is not read."""
-    only_points = all(isinstance(event, Points) for event in report.tail.events)
-    return only_points and report.evidence is None and report.run.state is State.RUNNING
+    if report.evidence is not None or report.run.state is not State.RUNNING:
+        return False
+    return all(isinstance(event, Points) for event in report.tail.events)
 
 
-def _advance(report: RunReport) -> Advance:
-    latest, step = _newest(measured(report.tail.events))
+def _advance(report: RunReport, values: Sequence[Points]) -> Advance:
+    latest, step = _newest(values)
     return Advance(report.run, report.tail.cursor, latest, step, report.ranks.cursors)
 
 
@@ -84,32 +93,44 @@ def _newest(measurements: Sequence[Points]) -> tuple[dict[str, float | None], in
 
 
 def _measurement(event: Event) -> Points | None:
+    """Return the costs of a checkpoint that was written."""
     if isinstance(event, Saved) and event.error is None:
         costs = {CHECKPOINT_STALL_S: event.stall_s, CHECKPOINT_WRITE_S: event.write_s}
         values = {**costs, CHECKPOINT_BYTES: float(event.size_bytes)}
         return Points(attempt=event.attempt, at=event.at, step=event.step, values=dict(values))
-    return event if isinstance(event, Points) else None
+    return None
 
 
-def _apply_one(db: Session, run: Run, report: RunReport) -> None:
+def _apply_one(db: Session, run: Run, report: RunReport, values: Sequence[Points]) -> None:
     events = report.tail.events
     job = next(job for job in run.jobs if job.id == run.current_job_id)
-    latest, step = _newest(measured(events))
+    latest, step = _newest(values)
     run.cursor, run.step = report.tail.cursor, max(run.step, step)
     run.rank_cursors = dict(report.ranks.cursors)
+    note_losses(db, run.id, step, run.latest, latest)
     run.latest = runs.merge_latest(run.latest, latest)
-    reading = Reading(events, now())
+    changes.record_runs(db, [run.id])
+    reading, before = Reading(events, now(), report.outputs), run.state
     for event in events:
         if isinstance(event, Resumed) and event.attempt <= run.attempt:  # so there are no more rows than attempts
             restarts.store_restart(db, run.id, event)
         if isinstance(event, Started) and event.attempt == run.attempt and run.state is State.PENDING:
             job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None
         _carry_out(db, run, job, decide_on_event(run, job, event, reading))
+    if run.state is State.DONE and before is not State.DONE:
+        _store_artifacts(db, run, report)
     if report.evidence and not report.more:
         outcome = decide(run, job, report.evidence)
         if outcome and not isinstance(outcome, Wait):
             job.is_gone = True
             _carry_out(db, run, job, outcome)
+
+
+def _store_artifacts(db: Session, run: Run, report: RunReport) -> None:
+    """Store what a run that is done now has left."""
+    found = accepted_artifacts(run.spec.get("outputs") or {}, report.outputs)
+    has_retention = run.spec.get("keep", {}).get("kind", "all") != "all"
+    insert_artifacts(db, run.id, run.attempt, list(found.values()), has_retention=has_retention)
 
 
 def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None:
@@ -119,7 +140,7 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None
     if outcome.retry:
         if outcome.retry.resources:
             run.spec = {**run.spec, "resources": {**run.spec["resources"], **outcome.retry.resources}}
-        need = runs.need_of(read_run(run.spec), outcome.retry.excluded)
+        need = need_of(read_run(run.spec), outcome.retry.excluded)
         not_before = now() + outcome.retry.wait
         columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}
         if outcome.retry.ends_request:

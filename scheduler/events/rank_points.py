@@ -1,7 +1,8 @@
-"""The points of ranks above 0: in a program each such rank appends to a file of its own, points/rank-R.jsonl.
+"""The points of ranks above 0 and of nodes, each in a file of its own: points/rank-R.jsonl, points/system-HOST.jsonl.
 
-A metric NAME of rank R becomes the series NAME/rank-R. The files are read as the run's events are, from cursors that
-are stored with the points. A run without the folder `points` costs one look at that name.
+A metric NAME of rank R becomes the series NAME/rank-R, and one of a node system/HOST/NAME. The files are read as the
+run's events are, from cursors that are stored with the points. A run without the folder `points` costs one look at that
+name.
 """
 
 import re
@@ -13,15 +14,17 @@ from contract.folder.bounds import MAX_NAME_CHARS
 from contract.folder.events import Points
 from contract.folder.files.untrusted_file import UnreadableFileError, is_folder, list_folder, open_file, sizes_of
 from contract.folder.run_folder import POINTS, RunFolder
-from contract.metric_names import name_of_rank
+from contract.metric_names import name_of_rank, name_of_system
 from scheduler.events.tail import MAX_BACKLOG_BYTES, BacklogError, read_lines
 
 MAX_FILES = (
     256  # of a run: the lowest ranks of the first tick that finds the folder, and later ones while there is room
 )
+OF_SYSTEM = "system-"  # begins the name of a node among the ranks
 MAX_ENTRIES = 10_000  # of the folder that are searched
 LEAST_BYTES = 1 << 12  # of one file in one read
 RANK_FILE = re.compile(r"rank-([1-9][0-9]{0,5})\.jsonl")
+SYSTEM_FILE = re.compile(r"(system-[A-Za-z0-9_][A-Za-z0-9._-]{0,99})\.jsonl")
 
 
 class RankPoints(NamedTuple):
@@ -60,27 +63,33 @@ def read_rank_points(
         name = f"{POINTS}/{_file_of(rank)}"
         with suppress(FileNotFoundError, UnreadableFileError), open_file(folder.path, name) as file:
             tail = read_lines(f"{folder.path}/{name}", file, cursors.get(rank, 0), share)
-            points += [_of_rank(event, int(rank)) for event in tail.events if isinstance(event, Points)]
+            points += [_renamed(event, rank) for event in tail.events if isinstance(event, Points)]
             new[rank], more = tail.cursor, more or tail.more
     return RankPoints(points, new, more)
 
 
 def _chosen(names: Iterable[str], cursors: Mapping[str, int]) -> list[str]:
-    """Return the ranks whose files are read: those with a cursor, and new ones up to MAX_FILES."""
-    found = sorted(int(match[1]) for name in names if (match := RANK_FILE.fullmatch(name)))
-    ranks = [str(rank) for rank in found]
+    """Return the ranks and nodes whose files are read: those with a cursor, and new ones up to MAX_FILES."""
+    found = list(names)
+    numbers = sorted(int(match[1]) for name in found if (match := RANK_FILE.fullmatch(name)))
+    nodes = sorted(match[1] for name in found if (match := SYSTEM_FILE.fullmatch(name)))
+    ranks = [*map(str, numbers), *nodes]
     room = max(0, MAX_FILES - len(cursors))
     new = [rank for rank in ranks if rank not in cursors][:room]
     return [*(rank for rank in ranks if rank in cursors), *new]
 
 
-def _of_rank(event: Points, rank: int) -> Points:
-    """Return the event with the rank in each name, without names that become too long."""
-    named = {name_of_rank(name, rank): value for name, value in event.values.items()}
+def _renamed(event: Points, rank: str) -> Points:
+    """Return the event with the rank or the node in each name, without names that become too long."""
+    if rank.startswith(OF_SYSTEM):
+        host = rank.removeprefix(OF_SYSTEM)
+        named = {name_of_system(name, host): value for name, value in event.values.items()}
+    else:
+        named = {name_of_rank(name, int(rank)): value for name, value in event.values.items()}
     return event.model_copy(
         update={"values": {name: value for name, value in named.items() if len(name) <= MAX_NAME_CHARS}}
     )
 
 
 def _file_of(rank: str) -> str:
-    return f"rank-{rank}.jsonl"
+    return f"{rank}.jsonl" if rank.startswith(OF_SYSTEM) else f"rank-{rank}.jsonl"

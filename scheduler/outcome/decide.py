@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from contract.folder.events import Event, Failed, Finished, Paused, Started
+from contract.folder.outputs.record import OutputsRecord
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Begun, Ending, JobEnded, RankFailed, RunFailed, RunPaused
 from contract.lifecycle.state import LIVE, State
@@ -17,6 +18,7 @@ from scheduler.outcome.exit_cause import (
     reported_pause_cause,
     trained_for,
 )
+from scheduler.outcome.outputs import missing_output
 from scheduler.outcome.retry import Outcome, decide_retry, refuse_retry
 from store.tables import Job, Run
 from store.transitions import JobExit, Transition
@@ -30,10 +32,11 @@ WAIT: Final = Wait()
 
 
 class Reading(NamedTuple):
-    """The events that were read together, and the moment of reading."""
+    """The events that were read together, the moment of reading, and the record of outputs of a run that finished."""
 
     events: Sequence[Event]
     at: datetime
+    outputs: OutputsRecord | None = None
 
 
 def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
@@ -58,7 +61,7 @@ def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outco
         case _ if run.state is State.PAUSED:
             return None  # its end is reported: repeated or followed by another report, the run waits for its job to end
         case Finished():
-            return Outcome(Transition(State.DONE, exit=JobExit(ExitCause.DONE, None)))
+            return _decide_on_finish(run, reading.outputs)
         case Failed():
             return _decide_on_failure(run, job, event)
         case Paused(step=step, reason=message):
@@ -69,19 +72,31 @@ def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outco
     return None
 
 
+def _decide_on_finish(run: Run, record: OutputsRecord | None) -> Outcome:
+    """End the run. It fails without an output of its spec: a program that ended well would leave it out again."""
+    reason = missing_output(run.spec.get("outputs") or {}, record)
+    if reason is not None:
+        return Outcome(Transition(State.FAILED, reason, JobExit(ExitCause.FAILURE, reason)))
+    return Outcome(Transition(State.DONE, exit=JobExit(ExitCause.DONE, None)))
+
+
 def _decide_on_failure(run: Run, job: Job, failed: Failed) -> Outcome:
     """End the run, or pause it until its job has ended if it may be retried."""
-    cause, reason = reported_failure_cause(job, failed.failure), RunFailed(message=failed.reason)
+    cause, reason = reported_failure_cause(job, failed.failure), _run_failed(failed)
     may_retry = cause is SUSPECTED or refuse_retry(run, cause, reason) is None
     if may_retry and not run.stop_requested_at:
         return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
     return decide_retry(run, job, cause, reason, None)
 
 
+def _run_failed(failed: Failed) -> RunFailed:
+    return RunFailed(message=failed.reason, failure=failed.failure)
+
+
 def _explain(job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
     """Return what is known of the end of a job whose run reported none itself."""
     if evidence.rank_failure is not None and cause is not ExitCause.CANCELLED:  # ranks fail because the job is ended
-        return RankFailed(message=evidence.rank_failure)
+        return RankFailed(message=evidence.rank_failure, failure=evidence.rank_failure_kind)
     end = evidence.gone.end
     if evidence.claim is Claim.HELD:
         free = None if evidence.failure else evidence.free_bytes

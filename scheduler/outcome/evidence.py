@@ -16,6 +16,7 @@ from contract.diagnosis.log_patterns import LogLine, find_failure_line
 from contract.folder.job_identity import PAUSED_EXIT_CODE
 from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.job_end import EndKind
 from scheduler.clusters.cluster import Gone
 from store.runs import LiveRun
@@ -42,6 +43,7 @@ class Evidence(NamedTuple):
     part_status: int | None = None  # exit status of the run's part of a packed job
     shows_failure: bool = False  # by a rank's note, the log, or a full disk
     rank_failure: str | None = None  # by the note of the first rank that failed
+    rank_failure_kind: FailureKind | None = None
     failure: str | None = None  # by the log, or by the note of a rank that failed after another one
     free_bytes: int | None = None  # of the run folder's disk, where that is nearly full
     report: ClusterReport | None = None  # of the job's cluster
@@ -72,6 +74,7 @@ def gather_evidence(
         part_status=folder.read_part_exit(run.attempt) if run.pack_member is not None else None,
         shows_failure=bool(notes) or free_bytes is not None or not _is_pause(line),
         rank_failure=first.reason if first and not first.echo else None,
+        rank_failure_kind=first.kind if first and not first.echo else None,
         failure=failure.reason if failure and is_known else first.reason if first else None,
         free_bytes=free_bytes,
         report=report,

@@ -20,8 +20,8 @@ from scheduler.submit.backoff import next_try
 from scheduler.submit.folders import Lease
 from scheduler.submit.learned_limit import LEAVES_WITHIN, record_acceptance, record_pause, record_refusal
 from store import clusters, submissions, transitions
+from store.lifecycle.new_runs import queue_of
 from store.locks import lock_submission
-from store.runs import queue_of
 from store.session import transaction
 from store.submissions import LiveJobs
 from store.tables import Run, now

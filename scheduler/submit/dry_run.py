@@ -9,19 +9,23 @@ from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from contract.spec.any_run import AnyRun
 from contract.spec.checks.cluster import check_cluster
+from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
+from contract.spec.dedup.dedup import describe_dedup
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import describe_values
 from contract.spec.many_core import ManyCore
+from contract.spec.volume.volume import describe_volume
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.job_ids import format_tasks
 from scheduler.clusters.slurm.limits import DEFAULT_TASKS
 from scheduler.context import job_name
-from store.runs import need_of
+from scheduler.submit.engine_text import describe_engine
+from store.lifecycle.new_runs import kinds_of_jobs, need_of
 
 
 def describe_submissions(
@@ -32,9 +36,12 @@ def describe_submissions(
     Slurm runs with equal resources share a script, because they share a submission. This function calls no cluster:
     limits and nodes come from `report`; without a report, Slurm's default limits apply.
     """
+    if experiment.steps:
+        yield from _describe_steps(experiment, settings, report)
+        return
     admits = report.admits if report else None
     points = experiment.points()
-    yield f"{experiment.name}: {len(points)} run{'s' if len(points) != 1 else ''}"
+    yield f"{experiment.name}: {_runs(len(points))}"
     together: dict[str, list[int]] = defaultdict(list)
     for number, (values, run) in enumerate(points):
         yield f"  [{number}] {_describe_run(values, run)}"
@@ -46,8 +53,29 @@ def describe_submissions(
         if report and run.resources.kind == "slurm":
             for issue in check_cluster(run.resources, report, replica=run.replica):
                 yield f"# by the report of the cluster this cannot run: {issue.path}: {issue.message}"
+        if run.kind == "engine" and (warning := warn_of_few_cpus(run)):
+            yield f"# {warning.path}: {warning.message}"
         yield from _packing_advice(run, len(numbers), experiment, report)
         yield _script(run, len(numbers), experiment, settings, most=_max_tasks(admits))
+
+
+def _describe_steps(experiment: ExperimentSpec, settings: Settings, report: ClusterReport | None) -> Iterator[str]:
+    """Yield the output lines of each step of a workflow, as those of an experiment of its own."""
+    yield f"{experiment.name}: {len(experiment.steps)} steps"
+    for step in experiment.steps:
+        yield ""
+        if needs := step.needed():
+            have = "has" if len(needs) == 1 else "have"
+            yield f"# --- step {step.name} starts when {' and '.join(needs)} {have} ended"
+        if step.is_known:
+            yield from describe_submissions(experiment.of_step(step.name), settings, report)
+        else:
+            runs = "one run for each value of a list" if step.size is None else _runs(step.size)
+            yield f"{experiment.name}: {step.name}: {runs}, whose fields are known when these steps have ended"
+
+
+def _runs(count: int) -> str:
+    return f"{count:,} run{'s' if count != 1 else ''}"
 
 
 def _describe_run(values: Values, run: AnyRun) -> str:
@@ -58,7 +86,12 @@ def _describe_run(values: Values, run: AnyRun) -> str:
 
 
 def _describe_work(run: AnyRun) -> str:
-    return f"{run.steps} steps of {run.batch}" if run.kind == "engine" else f"a program by {run.launcher}"
+    if run.kind == "engine":
+        return describe_engine(run)
+    program = f"a program by {run.launcher}"
+    if run.dedup:
+        return f"{program}: {describe_dedup(run.dedup)}"
+    return f"{program}: {describe_volume(run.volume)}" if run.volume else program
 
 
 def _describe_chip(many_core: ManyCore, replica: ReplicaMemory | None) -> str:
@@ -128,6 +161,13 @@ def _limit_source(admits: SubmitLimits | None) -> str:
     if not admits:
         return "Slurm's default, because no service reports this Slurm's limits"
     return "MaxArraySize of this Slurm" + (f"; at most {admits.jobs} jobs at a time" if admits.jobs else "")
+
+
+def first_scripts(experiment: ExperimentSpec, settings: Settings, most: int) -> Iterator[str]:
+    """Yield a batch script for each of the first kinds of Slurm jobs that a submission would have, at most `most`."""
+    for run, count in kinds_of_jobs(experiment)[:most]:
+        if run.resources.kind == "slurm":
+            yield _script(run, count, experiment, settings, most=DEFAULT_TASKS)
 
 
 def _script(run: AnyRun, runs: int, experiment: ExperimentSpec, settings: Settings, *, most: int) -> str:

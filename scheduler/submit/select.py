@@ -95,7 +95,7 @@ def _may_run(db: Session, kind: str, group: Group, size: int) -> tuple[bool, int
     cap = group.max_parallel
     if cap is None:
         return True, None
-    free = submissions.free_slots(cap, submissions.count_live_runs(db, kind, group.experiment_id))
+    free = submissions.free_slots(cap, submissions.count_live_runs(db, kind, group.experiment_id, group.step_id))
     return free >= min(cap, size), free
 
 

@@ -1,7 +1,7 @@
 """The delete tick: remove the files and then the rows of deleted runs, a little at a time.
 
-Nothing shows a deleted run. Its rows go last, so a worker that is killed leaves the rest for a later tick, on any
-worker.
+Nothing shows a deleted run. While the deletion can be undone, the run loses nothing. Then the tick claims it, removes
+its files, and its rows last, so a worker that is killed leaves the rest for a later tick, on any worker.
 """
 
 import logging
@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 def delete(context: Context) -> None:
     """Remove what the API has marked as deleted and no job can write to any more."""
     until = time.monotonic() + BUDGET_S
+    with transaction(context.engine) as db:  # before any file is removed: what is claimed here is never restored
+        deletion.begin_removals(db)
     with snapshot(context.engine) as db:
         marked = deletion.removable(db, BATCH)
     for run in marked:

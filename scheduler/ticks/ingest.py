@@ -1,5 +1,8 @@
 """The ingest tick: read what live runs report, and decide on runs whose jobs are gone.
 
+Runs that report are read again within the tick: their points are stored after a third of a second, and a service at
+rest does nothing more often than each second.
+
 The status of the jobs is known first (scheduler/ticks/poll.py stores it), and the files are read after that: whatever a
 job wrote before its end is in its file then. Points, cursors and transitions are stored in one transaction, so a crash
 between two of them repeats harmlessly.
@@ -15,12 +18,14 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from contract.api.cluster_report import ClusterReport
-from contract.folder.events import Failed, Finished, Paused, Started
+from contract.folder.events import Failed, Finished, Paused, Points, Started
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import LIVE, State
 from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
 from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.collector import garbage_collection_paused
+from scheduler.events.outputs import read_finished_outputs
 from scheduler.events.rank_points import read_rank_points, unread_of_ranks
 from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
 from scheduler.events.uncollected import count_failure, forget_failures
@@ -36,6 +41,9 @@ from store.tables import Cluster, Job, now
 MAX_ROUNDS = 10  # reads of one file in a tick: a job that writes without end must not hold up other runs
 FIRST_BYTES = 1 << 16  # of each run's first read: no run's backlog delays the newest points of the others,
 BUDGET_S = 5.0  # and the further reads of all backlogs end after so long
+AGAIN_S = 0.33  # between two reads of the runs that report, within a tick
+TICK_S, PERIOD_S = 0.9, 1.0  # a tick ends before the next one begins
+SHARE = 3  # reads take at most a third of the time
 MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
 log = logging.getLogger(__name__)
 
@@ -47,39 +55,88 @@ class _Surroundings(NamedTuple):
     report: ClusterReport | None
 
 
-def ingest(context: Context) -> None:
-    """Bring every live run up to date, those of this machine first: their status takes no call.
+class _Stored(NamedTuple):
+    """A run whose report is stored."""
+
+    run: LiveRun  # with its new cursors and state
+    more: bool  # its files go on
+
+
+def ingest_and_follow(context: Context) -> None:
+    """Ingest, and read the runs that report again until the next tick."""
+    began = time.monotonic()
+    _follow(context, began)
+    if time.monotonic() > began + PERIOD_S:  # the next tick came meanwhile and was left out
+        ingest(context)
+
+
+def _follow(context: Context, began: float) -> None:
+    following = [run for run in ingest(context) if run.state is State.RUNNING]
+    last, took_s = began, time.monotonic() - began
+    while following:
+        starts = last + max(AGAIN_S, SHARE * took_s)
+        if starts + took_s > began + TICK_S:
+            return
+        time.sleep(max(0.0, starts - time.monotonic()))
+        last = time.monotonic()
+        with garbage_collection_paused():
+            following = _read_again(context, following)
+        took_s = time.monotonic() - last
+
+
+def _read_again(context: Context, following: Sequence[LiveRun]) -> list[LiveRun]:
+    """Store what these runs have reported meanwhile; whether their jobs are gone is the next tick's question."""
+    status: dict[int, JobStatus] = {run.id: Alive() for run in following}
+    current = {run.id: run for run in following}
+    for batch in _batches(_read(context, following, status, _Surroundings({}, None), max_bytes=FIRST_BYTES)):
+        for run_id in [report.run.id for report in batch]:
+            del current[run_id]  # another worker reads it, unless its report is stored
+        current |= {one.run.id: one.run for one in _store(context, batch, status)}
+    return [run for run in current.values() if run.state is State.RUNNING]
+
+
+def ingest(context: Context) -> list[LiveRun]:
+    """Bring every live run up to date, those of this machine first: their status takes no call. Return those with news.
 
     A fault of one cluster does not hold up the runs of another one; the faults are raised at the end.
     """
+    with garbage_collection_paused():
+        return _ingest(context)
+
+
+def _ingest(context: Context) -> list[LiveRun]:
     with snapshot(context.engine) as db:
         live = runs.live(db, ended_after=now() - LINGER)
     by_cluster: dict[str, list[LiveRun]] = defaultdict(list)
     for run in live:
         by_cluster[run.cluster].append(run)
-    faults = []
+    faults, reported = [], list[LiveRun]()
     for kind in sorted(by_cluster, key=lambda kind: kind != "local"):
         try:
-            _ingest_from(context, kind, by_cluster[kind])
+            reported += _ingest_from(context, kind, by_cluster[kind])
         except Exception as error:
             faults.append(error)
     ids, failures = {run.id for run in live}, context.memory.ingest_failures
     context.memory.ingest_failures = {run_id: count for run_id, count in failures.items() if run_id in ids}
     if faults:
         raise ExceptionGroup("runs of some clusters could not be ingested", faults)
+    return reported
 
 
-def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> None:
+def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> list[LiveRun]:
     status = status_of_live(context, kind, live)
     surroundings = _read_surroundings(context, kind, live, status)
-    remaining, until = list(live), math.inf
+    remaining, until, reported = list(live), math.inf, dict[int, LiveRun]()
     for number in range(MAX_ROUNDS):
         most = MAX_BYTES if number else FIRST_BYTES
         reports = _batches(_read(context, remaining, status, surroundings, max_bytes=most, until=until))
-        remaining = [run for batch in reports for run in _store(context, batch, status)]
+        stored = [one for batch in reports for one in _store(context, batch, status)]
+        reported |= {one.run.id: one.run for one in stored}
+        remaining = [one.run for one in stored if one.more]
         until = min(until, time.monotonic() + BUDGET_S)
     if _reports_reachability(context, kind):
         _store_reachability(context, live, status)
+    return [run for run in reported.values() if isinstance(status[run.id], Alive)]
 
 
 def _read_surroundings(
@@ -120,7 +177,7 @@ def _read(
     surroundings: _Surroundings,
     *,
     max_bytes: int,
-    until: float,
+    until: float = math.inf,
 ) -> Iterator[RunReport]:
     """Yield what each run has reported, where it has reported anything or its job is gone; end after `until`."""
     for run in live:
@@ -152,7 +209,7 @@ def _read_one(
         tail = Tail([], run.cursor, True)
     is_read = is_gone and not ranks.more
     evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
-    report = RunReport(run, tail, evidence, ranks)
+    report = RunReport(run, tail, evidence, ranks, read_finished_outputs(folder, run, tail))
     return report if evidence or report.size_bytes else None
 
 
@@ -173,26 +230,37 @@ def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surrounding
     return abandon_if_unclaimed(folder, run, evidence)
 
 
-def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, JobStatus]) -> list[LiveRun]:
-    """Store what runs have reported; return the runs whose files go on."""
+def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, JobStatus]) -> list[_Stored]:
+    """Store what runs have reported; return the runs whose report is stored."""
     try:
         with transaction(context.engine) as db, db.no_autoflush:  # all rows are written together at the end
             states = apply_reports(db, batch)
     except Exception as error:  # each report by itself, so that one faulty report does not delay the others
         if len(batch) > 1:
-            return [run for report in batch for run in _store(context, [report], status)]
+            return [one for report in batch for one in _store(context, [report], status)]
         count_failure(context, batch[0].run, error)
         return []
     context.memory.note_progress("ingest")
     stored = [report for report in batch if report.run.id in states]
+    _count_lag(context, stored)
     for report in stored:
         forget_failures(context, report.run)
     _cancel_failed(context, [report.run for report in stored if states[report.run.id] is State.FAILED], status)
-    return [
-        report.run._replace(cursor=report.tail.cursor, rank_cursors=report.ranks.cursors, state=states[report.run.id])
-        for report in stored
-        if report.more
-    ]
+    return [_Stored(_as_stored(report, states[report.run.id]), report.more) for report in stored]
+
+
+def _as_stored(report: RunReport, state: State) -> LiveRun:
+    return report.run._replace(cursor=report.tail.cursor, rank_cursors=report.ranks.cursors, state=state)
+
+
+def _count_lag(context: Context, stored: Sequence[RunReport]) -> None:
+    """Count how long the first new point of each report had waited."""
+    counts = context.memory.tick_counts["ingest"]
+    for report in stored:
+        first = next((event for event in report.tail.events if isinstance(event, Points)), None)
+        if first:
+            counts.reports += 1
+            counts.lag_s += max(0.0, time.time() - first.at)
 
 
 def _cancel_failed(context: Context, failed: Sequence[LiveRun], status: Mapping[int, JobStatus]) -> None:

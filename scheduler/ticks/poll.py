@@ -10,9 +10,11 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from contract.folder.run_folder import RunFolder
 from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.pending_reason import PendingReason
-from scheduler.clusters.cluster import Alive, Cluster, Gone, JobStatus, NoAnswerError, RateLimitedError, Unknown
+from scheduler.clusters.cluster import Alive, Cluster, Gone, JobStatus, NoAnswerError, RateLimitedError, Unknown, gone
 from scheduler.clusters.rate_limit import POLL_APART_S
 from scheduler.context import Context, handle_of
 from scheduler.jobs.liveness import Liveness, read_liveness
@@ -32,6 +34,7 @@ BUSY_FOR = timedelta(seconds=60)  # after a run has changed its state or was ask
 SLOWNESS = 10.0  # a cluster that takes a second to answer is polled every ten seconds at most
 RETENTION_SHARE = 0.5  # of the time for which a cluster lists an ended job, at most, between two polls
 LOST_AFTER = timedelta(seconds=30)  # a job that its cluster does not list for so long, and that is silent, is lost
+START_SKEW_S = 2.0  # by so much the clocks of Slurm's controller and of the file server may differ
 HOSTS_ASKED_FOR = timedelta(seconds=30)  # for so long the end of a job waits for the state of a suspected host
 log = logging.getLogger(__name__)
 
@@ -169,6 +172,8 @@ def _weigh(context: Context, job: PolledJob, status: JobStatus) -> JobStatus:
     folder = context.folder_of(job.run)
     if end := end_of_part(folder, job):
         return end
+    if isinstance(status, Gone) and _is_start_lost(folder, job, status):
+        status = gone(EndKind.START_LOST, is_certain=False)
     if not isinstance(status, Gone) or status.is_certain:
         return status
     liveness = read_liveness(context.memory, folder, job.attempt)
@@ -176,3 +181,16 @@ def _weigh(context: Context, job: PolledJob, status: JobStatus) -> JobStatus:
         return Alive()
     has_been_unknown = job.unknown_since is not None and now() - job.unknown_since > LOST_AFTER
     return status if has_been_unknown and liveness is Liveness.SILENT else Unknown("its cluster does not list the job")
+
+
+def _is_start_lost(folder: RunFolder, job: PolledJob, status: Gone) -> bool:
+    """Return whether a job that nobody cancelled is listed as cancelled, because a controller's crash lost its start.
+
+    The new controller has the job as pending. The end that its host then reports makes the job cancelled (slurmctld's
+    job_complete of a pending job), or the job is started a second time and killed, since its host runs it already. In
+    both cases the attempt was begun before the start that the controller states. Ranks that scancel ends say so.
+    """
+    if status.started_at is None or job.stop_requested_at or job.reported_cause:
+        return False
+    claimed_at = folder.claimed_at(job.attempt)
+    return claimed_at is not None and claimed_at + START_SKEW_S < status.started_at.timestamp()

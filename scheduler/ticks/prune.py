@@ -13,14 +13,18 @@ from sqlalchemy.orm import Session
 
 from contract.snapshot.blob_store import GRACE_S
 from contract.snapshot.garbage import remove_garbage, remove_trees
+from scheduler.artifacts.removal import remove_outputs
 from scheduler.context import Context
+from store.artifacts import file_hashes
 from store.metrics.retention import remove_points, remove_waits
+from store.notify import deliveries
 from store.session import snapshot, transaction
 from store.snapshots import snapshots
 from store.tables import now
 
-BUDGET_S = 1.0  # of a tick, for points and for the history: a tenth of the period each
+BUDGET_S = 1.0  # of a tick, for points, for the history and for outputs: a tenth of the period each
 GARBAGE_S = 3600.0  # between two removals of snapshots
+HASHES_FOR = timedelta(days=90)  # of input files
 MAX_ROWS = 100  # of points, in a transaction: other writers wait for its end
 
 
@@ -28,11 +32,17 @@ log = logging.getLogger(__name__)
 
 
 def prune(context: Context) -> None:
-    """Remove points and history entries of runs that ended longer ago than the settings say, and unused snapshots."""
+    """Remove points and history entries of runs that ended longer ago than the settings say, outputs that the runs'
+    `keep` does not preserve, and unused snapshots.
+    """
     _prune(context, context.retention.points, partial(remove_points, limit=MAX_ROWS))
     _prune(context, context.retention.history, remove_waits)
+    remove_outputs(context, time.monotonic() + BUDGET_S)
     if time.monotonic() - context.memory.garbage_removed_at > GARBAGE_S:
         context.memory.garbage_removed_at = time.monotonic()
+        with transaction(context.engine) as db:
+            file_hashes.remove_old(db, now() - HASHES_FOR)
+            deliveries.remove_old(db)
         _remove_snapshots(context)
 
 

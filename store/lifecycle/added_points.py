@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
-from store import runs
+from store.lifecycle.new_runs import insert_runs
 from store.tables import Experiment, Run
 
 Points = Sequence[tuple[Values, AnyRun]]
@@ -55,7 +55,7 @@ def add(db: Session, experiment: Experiment, grid: ExperimentSpec | None, new: N
         experiment.spec = {**experiment.spec, "axes": grid.model_dump(mode="json")["axes"]}
     if new.extra:
         experiment.added_points = [*(experiment.added_points or []), *(values for values, _ in new.extra)]
-    return runs.insert_runs(db, experiment.id, [*new.grid, *new.extra], first=first)
+    return insert_runs(db, experiment.id, [*new.grid, *new.extra], first=first)
 
 
 def key_of(values: Values) -> str:

@@ -8,11 +8,16 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.reason import ExtensionRequested, RetryRequested
 from contract.lifecycle.state import State
+from contract.lifecycle.step import StepGoesOn
+from contract.reuse.key import reuse_key
 from contract.spec.any_run import read_run
 from contract.spec.run import RunSpec
 from store import runs, transitions
+from store.artifacts.contents import with_hashes
+from store.lifecycle.new_runs import need_of
 from store.locks import lock_runs
 from store.run_table.spec_fields import replace_run_fields
+from store.steps.transitions import go_on
 from store.tables import IS_CURRENT, Job, Run
 
 
@@ -35,6 +40,7 @@ def retry(db: Session, which: ColumnElement[bool], states: Sequence[State], *, b
             ids = [row.id for row in rows if row.state is state and (row.points_removed_at is not None) is removed]
             transitions.queue_ended(db, ids, state, RetryRequested(by=by, points_removed=removed))
     _forget_exclusions(db, locked)
+    go_on(db, locked, StepGoesOn(by=by))
     open_jobs = select(Run.id).join(Job, IS_CURRENT).where(chosen, *runs.IS_OPEN).order_by(Run.id)
     others = select(Run.id, Run.state).where(*mine, ~chosen).order_by(Run.id)
     return RetriedRuns(locked, list(db.scalars(open_jobs)), [(row[0], row[1]) for row in db.execute(others)])
@@ -45,16 +51,17 @@ def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
     removed = run.points_removed_at is not None
     reason = ExtensionRequested(by=by, points_removed=removed, epochs=spec.epochs)
     columns: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "steps": spec.steps}
+    (document,) = with_hashes(db, [columns["spec"]])
+    columns["reuse_key"] = reuse_key(spec, run.input_hashes or {}, document)
     transitions.queue_ended(db, [run.id], State.DONE, reason, columns)
     replace_run_fields(db, run, columns["spec"])
     _forget_exclusions(db, [run.id])
+    go_on(db, [run.id], StepGoesOn(by=by))
 
 
 def _forget_exclusions(db: Session, run_ids: Sequence[int]) -> None:
     """Let the next attempts use the hosts again that earlier attempts excluded."""
     rows = db.execute(select(Run.id, Run.spec, Run.excluded).where(Run.id.in_(run_ids))).all()
-    changes = [
-        {"id": row.id, "excluded": [], "need": runs.need_of(read_run(row.spec), [])} for row in rows if row.excluded
-    ]
+    changes = [{"id": row.id, "excluded": [], "need": need_of(read_run(row.spec), [])} for row in rows if row.excluded]
     if changes:
         db.execute(update(Run), changes)

@@ -7,8 +7,9 @@ from sqlalchemy.orm import Session
 
 from contract.api.labels import ExperimentChange, RunChange
 from contract.spec.labels import MAX_TAGS
+from store import changes
 from store.lifecycle import tags
-from store.lifecycle.tags import ExperimentTag, RunTag
+from store.lifecycle.tags import ExperimentTag
 from store.tables import Experiment, Run, now
 
 TEXTS = ("name", "description", "owner", "project")
@@ -35,6 +36,7 @@ def change_experiment(db: Session, experiment_id: int, change: ExperimentChange)
         db.execute(update(Run).where(Run.experiment_id == experiment_id).values(archived_at=experiment.archived_at))
     present = tags.of_experiments(db, [experiment_id]).get(experiment_id, [])
     tags.store_experiment_tags(db, experiment_id, present=present, wanted=_wanted(present, change))
+    changes.record_experiment(db, experiment_id)
     return experiment
 
 
@@ -47,6 +49,7 @@ def change_run(db: Session, run_id: int, change: RunChange) -> bool:
     _change_row(run, change)
     present = tags.of_runs(db, [run_id]).get(run_id, [])
     tags.store_run_tags(db, run_id, present=present, wanted=_wanted(present, change))
+    changes.record_runs(db, [run_id])
     return True
 
 
@@ -60,13 +63,6 @@ def has_text(text: str) -> ColumnElement[bool]:
         ExperimentTag.experiment_id == Experiment.id, func.replace(tag, text, "") != tag
     )
     return or_(*in_columns, in_tags.exists())
-
-
-def run_has_text(text: str) -> ColumnElement[bool]:
-    """Return the condition for runs with `text` in the notes, a tag or the name of the experiment; case differs."""
-    in_tags = select(RunTag.run_id).where(RunTag.run_id == Run.id, func.replace(RunTag.tag, text, "") != RunTag.tag)
-    named = select(Experiment.id).where(func.replace(Experiment.name, text, "") != Experiment.name)
-    return or_(func.replace(Run.notes, text, "") != Run.notes, in_tags.exists(), Run.experiment_id.in_(named))
 
 
 def visible(table: type[Experiment] | type[Run], *, archived: bool) -> list[ColumnElement[bool]]:

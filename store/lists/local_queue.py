@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import LIVE, State
@@ -39,9 +39,18 @@ _COLUMNS = (Run.id, Run.experiment_id, Run.world, Run.steps, Run.step)
 
 def read_local_queue(db: Session, run: Run) -> LocalQueue:
     """Return the runs that have ranks of the run's cluster, and the runs that get ranks before it."""
-    busy = (Run.cluster == run.cluster, Run.state.in_([*LIVE, State.SUBMITTING]))
+    return _read(db, run.cluster, Run.id < run.id)
+
+
+def read_whole_queue(db: Session, cluster: str) -> LocalQueue:
+    """Return what a run of the cluster would wait for that is submitted now."""
+    return _read(db, cluster)
+
+
+def _read(db: Session, cluster: str, *which: ColumnElement[bool]) -> LocalQueue:
+    busy = (Run.cluster == cluster, Run.state.in_([*LIVE, State.SUBMITTING]))
     live = [QueuedRun._make(row) for row in db.execute(select(*_COLUMNS).where(*busy).order_by(Run.id))]
-    older = select(*_COLUMNS).where(*waiting_for(run.cluster), Run.id < run.id).order_by(Run.id).limit(MAX_AHEAD)
+    older = select(*_COLUMNS).where(*waiting_for(cluster), *which).order_by(Run.id).limit(MAX_AHEAD)
     ahead = [QueuedRun._make(row) for row in db.execute(older)]
     return LocalQueue(live, ahead, _paces(db, {one.experiment_id for one in (*live, *ahead)}))
 

@@ -20,6 +20,7 @@ class ListedRun(NamedTuple):
     id: int
     experiment_id: int
     number: int
+    step_id: int | None
     values: dict[str, Any]
     state: State
     reason: Reason | None

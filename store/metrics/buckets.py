@@ -83,8 +83,9 @@ def extent(state: SeriesState) -> tuple[int, int] | None:
     return (ends[0], ends[-1]) if ends else None
 
 
-def columns_of(found: Buckets) -> dict[str, Any]:
-    """Return buckets as the lists of contract.api.curves.BucketedCurve."""
+def columns_of(found: Buckets, *, seven_digits: bool = False) -> dict[str, Any]:
+    """Return buckets as the lists of contract.api.curves.BucketedCurve; perhaps with seven digits of each value."""
+    of = _shortened if seven_digits else lambda column: column
     cells, ends = found.cells, extent(found.state)
     assert ends is not None  # a series with buckets has points
     steps = cells.number * found.width
@@ -94,14 +95,41 @@ def columns_of(found: Buckets) -> dict[str, Any]:
         "last_step": ends[1],
         "steps": steps.tolist(),
         "counts": cells.size.tolist(),
-        "min": _finite(cells.least),
-        "max": _finite(cells.most),
-        "mean": _finite(cells.mean),
-        "last": _finite(cells.last),
+        "min": _finite(of(cells.least)),
+        "max": _finite(of(cells.most)),
+        "mean": _finite(of(cells.mean)),
+        "last": _finite(of(cells.last)),
         "nan": steps[cells.flags & HAS_NAN > 0].tolist(),
         "infinity": steps[cells.flags & HAS_INFINITY > 0].tolist(),
         "minus_infinity": steps[cells.flags & HAS_MINUS_INFINITY > 0].tolist(),
     }
+
+
+def short_columns_of(found: Buckets) -> dict[str, Any]:
+    """Return buckets as the lists of contract.api.curves.ComparedCurve."""
+    cells, ends = found.cells, extent(found.state)
+    assert ends is not None  # a series with buckets has points
+    steps = cells.number * found.width
+    is_odd = cells.flags & (HAS_NAN | HAS_INFINITY | HAS_MINUS_INFINITY) > 0
+    are_points = found.width == 1
+    return {
+        "width": found.width,
+        "last_step": ends[1],
+        "steps": steps.tolist(),
+        "mean": _finite(_shortened(cells.mean)),
+        "min": None if are_points else _finite(_shortened(cells.least)),
+        "max": None if are_points else _finite(_shortened(cells.most)),
+        "not_finite": steps[is_odd].tolist(),
+    }
+
+
+def _shortened(column: Reals) -> Reals:
+    """Return the values with seven digits, as many as a float32 has: an answer of many curves is half as long."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        digits = 6 - np.floor(np.log10(np.abs(column)))
+        scale = 10.0 ** np.clip(digits, -303, 303)
+        short: Reals = np.where(np.abs(digits) < 303, np.round(column * scale) / scale, column)
+    return short
 
 
 def _finite(column: Reals) -> list[float | None]:

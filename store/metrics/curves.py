@@ -5,19 +5,21 @@ from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from store.metrics import series
 from store.metrics.cell_blocks import FAR
-from store.metrics.chunk_rows import CHUNK, concatenated, overlapping, read_chunks
-from store.metrics.packing import Points, unpack_tail
+from store.metrics.chunk_rows import CHUNK, concatenated, overlapping, read_chunks, read_overlapping
+from store.metrics.packing import Points, unpack_points, unpack_tail
 from store.metrics.series import SeriesState
 from store.metrics.table import Chunk, Series
+from store.session import snapshot
 
 Column = tuple[list[int], list[float | None]]
 Columns = dict[str, Column]
 GROUP = 50  # series whose points are in memory at once
+PART = 16  # chunks of a series that are in memory at once, where all its points are read
 
 
 class Place(NamedTuple):
@@ -72,6 +74,69 @@ def whole(db: Session, found: Iterable[SeriesState]) -> Iterator[tuple[SeriesSta
         places = [place for state in states for place in places_of(db, state, -1, FAR)]
         points = _read(db, states, places, -1, FAR)
         yield from ((state, points[state.id]) for state in states)
+
+
+def between(db: Session, run_ids: Sequence[int], name: str, *, first: int, last: int) -> list[Column]:
+    """Return one series of several runs between two steps; runs without it are left out."""
+    found = series.states(db, Series.run_id.in_(run_ids), Series.name == name)
+    places = [place for state in found for place in places_of(db, state, first - 1, FAR, last)]
+    points = _read(db, found, places, first - 1, last)
+    return [as_column(points[state.id]) for state in found]
+
+
+def newest(db: Session, run_id: int, name: str, *, end: int, count: int) -> Column:
+    """Return the last `count` points of a series up to step `end`; they may be fewer where a chunk has just begun."""
+    found = series.states(db, Series.run_id == run_id, Series.name == name)
+    parts = [part for state in found for part in (*read_overlapping(db, state.id, end, end), unpack_tail(state.tail))]
+    points = concatenated(parts)
+    return as_column(points.where(points.steps <= end).where(slice(-count, None)))
+
+
+class Part(NamedTuple):
+    """Successive points of one series of a run."""
+
+    name: str
+    points: Points
+
+
+def in_parts(
+    engine: Engine, run_id: int, names: Sequence[str] = (), *, first: int = 0, last: int = FAR
+) -> Iterator[Part]:
+    """Yield all points of a run's series (of all series without names) between two steps, a part at a time.
+
+    Each part is read in a transaction of its own: a client that reads slowly holds no connection to the database.
+    """
+    which = (Series.run_id == run_id, *([Series.name.in_(names)] if names else []))
+    with snapshot(engine) as db:
+        found = series.states(db, *which)
+    for state in found:
+        if state.first_step is None:
+            parts: Iterator[Points] = iter([unpack_tail(state.tail)])
+        else:
+            parts = _chunked_parts(engine, state.id, first)
+        for points in parts:
+            within = points.where((points.steps >= first) & (points.steps <= last))
+            if len(within.steps):
+                yield Part(state.name, within)
+            if len(points.steps) and points.steps[-1] > last:
+                break
+
+
+def _chunked_parts(engine: Engine, series_id: int, first: int) -> Iterator[Points]:
+    """Yield the points of a series, PART chunks at a time, and the newest ones with the last chunks."""
+    start = first - 1
+    while True:
+        with snapshot(engine) as db:
+            mine = [*overlapping(series_id, start + 1, FAR), Chunk.last_step > start]
+            query = select(Chunk.data).where(*mine).order_by(Chunk.first_step).limit(PART)
+            packed = db.scalars(query).all()
+            tail = db.scalar(select(Series.tail).where(Series.id == series_id)) if len(packed) < PART else None
+        newest = [] if tail is None else [unpack_tail(tail)]
+        points = concatenated([*map(unpack_points, packed), *newest])
+        yield points.where(points.steps > start)
+        if len(packed) < PART:
+            return
+        start = int(points.steps[-1])
 
 
 def places_of(db: Session, state: SeriesState, after: int, limit: int, last: int = FAR) -> list[Place]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, ForeignKey, Index, delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from contract.metric_names import is_of_rank
+from contract.metric_names import is_secondary
 from store.metrics import series
 from store.metrics.buckets import extent, in_buckets
 from store.metrics.cell_blocks import FAR
@@ -24,7 +24,7 @@ Key = tuple[int, str]  # run and name of the series
 
 
 class Figure(Table):
-    """What the points of one series of a run sum up to, without the series of single ranks above 0."""
+    """What the points of one series of a run sum up to, without the series of single ranks above 0 and of nodes."""
 
     __tablename__ = "figures"
     __table_args__ = (Index("ix_figures_run_id", "run_id"), {"sqlite_with_rowid": False})
@@ -55,7 +55,7 @@ def update_figures(db: Session, new: Mapping[Key, Points]) -> None:
     Points of later steps than the stored ones are added to the sums. Where an attempt repeats a step, the figures are
     made anew from the cells of the series.
     """
-    new = {key: points for key, points in new.items() if not is_of_rank(key[1])}
+    new = {key: points for key, points in new.items() if not is_secondary(key[1])}
     if not new:
         return
     known = _known(db, list(new))

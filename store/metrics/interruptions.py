@@ -85,13 +85,16 @@ def _ended(db: Session, attempts: Mapping[int, int]) -> Iterable[Interruption]:
     """Yield attempts that were interrupted: from outside, or so that the run was retried."""
     lost = {
         (row.run_id, row.attempt): row.lost_steps
-        for row in db.scalars(select(Restart).where(Restart.run_id.in_(attempts)))
+        for row in db.execute(
+            select(Restart.run_id, Restart.attempt, Restart.lost_steps).where(Restart.run_id.in_(attempts))
+        )
     }
-    ended = select(Job).where(Job.run_id.in_(attempts), Job.exit_cause.is_not(None)).order_by(Job.run_id, Job.attempt)
-    for job in db.scalars(ended):
-        cause, is_last = job.exit_cause, job.attempt >= attempts[job.run_id]
-        if cause and cause not in NO_INTERRUPTION and (not is_last or cause in FROM_OUTSIDE) and job.exit_step:
-            yield Interruption(cause, lost.get((job.run_id, job.attempt + 1)))
+    # most attempts of a large experiment were not interrupted: the database leaves them out
+    early = (Job.exit_cause.is_not(None), Job.exit_cause.not_in(NO_INTERRUPTION), Job.exit_step > 0)
+    ended = select(Job.run_id, Job.attempt, Job.exit_cause).where(Job.run_id.in_(attempts), *early)
+    for run_id, attempt, cause in db.execute(ended.order_by(Job.run_id, Job.attempt)):
+        if cause and (attempt < attempts[run_id] or cause in FROM_OUTSIDE):
+            yield Interruption(cause, lost.get((run_id, attempt + 1)))
 
 
 def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | None]:
@@ -106,8 +109,8 @@ def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | 
 
 def _trained_s(db: Session, trained: Sequence[_Trained]) -> float:
     """Return the seconds in which runs were running, without the time between attempts."""
-    again = [run.id for run in trained if run.attempt > 1 or run.retries_after]
-    once = sum(_seconds(run.started_at, run.ended_at) for run in trained if run.id not in {*again})
+    again = {run.id for run in trained if run.attempt > 1 or run.retries_after}
+    once = sum(_seconds(run.started_at, run.ended_at) for run in trained if run.id not in again)
     query = select(Move.run_id, Move.new, Move.at).where(Move.run_id.in_(again)).order_by(Move.run_id, Move.id)
     moves = [_Moved(*row) for row in db.execute(query)]
     return once + sum(_running_s(list(mine)) for _, mine in groupby(moves, key=lambda move: move.run_id))

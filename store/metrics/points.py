@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.folder.events import Points
 from contract.metric_names import HELDOUT_ACCURACY
+from store import changes
 from store.metrics import packing, series
 from store.metrics.chunks import overlaid, write_points
 from store.metrics.figures import update_figures
@@ -31,13 +32,19 @@ def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
     found: dict[tuple[int, str], Lists] = {}
     for run_id, events in by_run.items():
         _collect(found, run_id, events)
+    put_columns(db, found)
+
+
+def put_columns(db: Session, found: Mapping[tuple[int, str], Lists]) -> None:
+    """Store points of series, by run and name, each as steps and values that are not empty."""
     if not found:
         return
-    ids = series.ids_of(db, found.keys(), list(by_run))
+    ids = series.ids_of(db, found.keys(), sorted({run_id for run_id, _ in found}))
     new = {key: _arrays(*lists) for key, lists in found.items() if key in ids}
     write_points(db, {ids[key]: points for key, points in new.items()})
     update_figures(db, new)
     _store_best_accuracies(db, found)
+    changes.record_points(db, {run_id for run_id, _ in new})
 
 
 def names(db: Session, run_id: int) -> list[str]:

@@ -8,6 +8,8 @@ from sqlalchemy import ColumnElement, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from contract.lifecycle.state import ENDED, State
+from contract.spec.recorded.run import ELSEWHERE
+from store import changes
 from store.locks import lock_runs
 from store.metrics.table import CellBlock, Chunk, Series
 from store.tables import Move, Run, now
@@ -44,6 +46,7 @@ def remove_points(db: Session, ended_before: datetime, limit: int) -> bool:
         without_points.append(run_id)
     db.execute(delete(Series).where(Series.run_id.in_(without_points)))
     db.execute(update(Run).where(Run.id.in_(without_points)).values(points_removed_at=now()))
+    changes.record_runs(db, without_points)
     return bool(run_ids)
 
 
@@ -68,7 +71,9 @@ def _lock_ended(
 ) -> Sequence[int]:
     """Lock the runs that ended first, and before the moment, of which nothing has been removed."""
     # a live run has no `ended_at`; a run that goes on after its end has none, and its removals are undone
-    due: tuple[ColumnElement[bool], ...] = (Run.ended_at < ended_before, removed_at.is_(None))
+    # runs that were carried out elsewhere ended long ago when they are imported: nobody wants their removal then
+    is_own = Run.cluster != ELSEWHERE
+    due: tuple[ColumnElement[bool], ...] = (Run.ended_at < ended_before, removed_at.is_(None), is_own)
     oldest = select(Run.id).where(*due).order_by(Run.ended_at).limit(MAX_RUNS)
     return lock_runs(db, Run.id.in_(oldest), *due)
 

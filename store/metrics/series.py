@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
 from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
-from contract.metric_names import is_of_rank
+from contract.metric_names import is_secondary
 from store.metrics.insert import insert_into
 from store.metrics.table import Series
 
@@ -71,11 +71,12 @@ def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[i
 def _within_limit(missing: Sequence[tuple[int, str]], known: Collection[tuple[int, str]]) -> list[tuple[int, str]]:
     """Return the series, by run and name, with which no run has more than MAX_SERIES.
 
-    Series of ranks above 0 are added only to a run with fewer than MAX_RANK_SERIES, so that the others have room.
+    Series of ranks above 0 and of nodes are added only to a run with fewer than MAX_RANK_SERIES, so that the others
+    have room.
     """
     counts, added = Counter(run_id for run_id, _ in known), []
     for run_id, name in missing:
-        if counts[run_id] < (MAX_RANK_SERIES if is_of_rank(name) else MAX_SERIES):
+        if counts[run_id] < (MAX_RANK_SERIES if is_secondary(name) else MAX_SERIES):
             counts[run_id] += 1
             added.append((run_id, name))
     return added

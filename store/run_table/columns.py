@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Float, cast, func, literal
+from sqlalchemy import Float, cast, func, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import FunctionElement
@@ -13,6 +13,7 @@ from sqlalchemy.sql.expression import FunctionElement
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from store.column_types import UtcDateTime
+from store.steps.table import Step
 from store.tables import Experiment, Job, Run, now
 
 
@@ -58,6 +59,9 @@ class BuiltIn:
     can_be_null: bool = False
 
 
+STEP_NAME = select(Step.name).where(Step.id == Run.step_id).scalar_subquery()
+
+
 def built_ins() -> dict[str, BuiltIn]:
     """Return the columns that every run has; those that count the time use the present moment."""
     moment = literal(now(), UtcDateTime())
@@ -70,6 +74,7 @@ def built_ins() -> dict[str, BuiltIn]:
         BuiltIn("experiment", Kind.NUMBER, "id of the experiment", Run.experiment_id),
         BuiltIn("name", Kind.TEXT, "name of the experiment", Experiment.name, Experiment),
         BuiltIn("number", Kind.NUMBER, "place in the experiment's grid", Run.number),
+        BuiltIn("step_name", Kind.TEXT, "name of the run's step in a workflow", STEP_NAME, can_be_null=True),
         BuiltIn("state", Kind.TEXT, "state of the run", Run.state, choices=states),
         BuiltIn("cause", Kind.TEXT, "why the latest attempt ended", Job.exit_cause, Job, causes, can_be_null=True),
         BuiltIn("owner", Kind.TEXT, "owner of the experiment", Experiment.owner, Experiment),

@@ -1,6 +1,6 @@
 """A page of the table: the ids of all runs of a query in their order, and the cells of some of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
@@ -15,6 +15,7 @@ from store.tables import Experiment, Job, Run
 
 Cell = float | int | str | bool | None
 Keys = list[ColumnElement[Any]]
+FIGURES = ("last", "least", "most", "mean")  # of a metric
 
 
 class FieldOrder(NamedTuple):
@@ -32,6 +33,25 @@ def ordered_ids(db: Session, *which: ColumnElement[bool], by: Sequence[FieldOrde
         asked, own = _joined(asked, order.field)
         keys += [(key.desc() if order.is_descending else key.asc()).nulls_last() for key in own]
     return list(db.scalars(asked.order_by(*keys, Run.id.desc())))
+
+
+class Page(NamedTuple):
+    """The ids of a page of the table, and the number of all runs of the query."""
+
+    total: int
+    ids: list[int]
+
+
+def page_of_ids(db: Session, *which: ColumnElement[bool], by: Sequence[FieldOrder], offset: int, limit: int) -> Page:
+    """Return a page of the runs of `which`, in the order of `ordered_ids`."""
+    if by:  # a sorted page needs the values of all runs
+        ids = ordered_ids(db, *which, by=by)
+        return Page(len(ids), ids[offset : offset + limit])
+    total = db.scalar(select(func.count(Run.id).label("table_run_count")).where(*which))
+    if not total:
+        return Page(0, [])
+    newest = select(Run.id.label("table_run_id")).where(*which).order_by(Run.id.desc()).offset(offset).limit(limit)
+    return Page(total, list(db.scalars(newest)))
 
 
 def _joined(asked: Select[Any], field: Field) -> tuple[Select[Any], Keys]:
@@ -82,28 +102,38 @@ class Listed(NamedTuple):
     experiment_id: int
 
 
+class _SpecValues(NamedTuple):
+    """The values of a field of specs."""
+
+    of_runs: dict[int, Cell]
+    of_experiments: dict[int, Cell]
+
+
 def cells_of(db: Session, runs: Sequence[Listed], fields: Sequence[Field]) -> dict[int, list[Cell]]:
     """Return the values of the fields of each run, in their order, with a few statements for all of them."""
     columns = [field for field in fields if isinstance(field, BuiltIn)]
     of_columns = _column_values(db, runs, columns)
     of_specs = _spec_values(db, runs, [field.path for field in fields if isinstance(field, SpecField)])
-    of_figures = _figures(db, runs, [field.metric for field in fields if isinstance(field, MetricField)])
-    tags = _tags(db, runs) if TagField() in fields else {}
+    of_figures = _figures(db, runs, {field.metric for field in fields if isinstance(field, MetricField)})
+    tags = tags_of(db, runs) if TagField() in fields else {}
 
-    def cell(run: Listed, field: Field) -> Cell:
+    def values(field: Field) -> list[Cell]:
         match field:
             case BuiltIn():
-                return of_columns[run.id][columns.index(field)]
+                place = columns.index(field)
+                return [of_columns[run.id][place] for run in runs]
             case TagField():
-                return ", ".join(tags.get(run.id, ())) or None
+                return [", ".join(tags.get(run.id, ())) or None for run in runs]
             case SpecField(path):
-                own = (RunField, run.id, path)
-                return of_specs.get(own if own in of_specs else (ExperimentField, run.experiment_id, path))
+                own, base = of_specs[path]
+                return [own[run.id] if run.id in own else base.get(run.experiment_id) for run in runs]
             case MetricField(metric, column):
-                figure = of_figures.get((run.id, metric))
-                return figure and getattr(figure, column)
+                found, place = of_figures[metric], FIGURES.index(column)
+                return [found[run.id][place] if run.id in found else None for run in runs]
 
-    return {run.id: [cell(run, field) for field in fields] for run in runs}
+    # by field first: the kind of a field is looked at once, and a large group has many runs
+    by_field = [values(field) for field in fields]
+    return {run.id: [cells[place] for cells in by_field] for place, run in enumerate(runs)}
 
 
 def _column_values(db: Session, runs: Sequence[Listed], columns: Sequence[BuiltIn]) -> dict[int, list[Cell]]:
@@ -114,30 +144,36 @@ def _column_values(db: Session, runs: Sequence[Listed], columns: Sequence[BuiltI
     return {row[0]: [plain(value) for value in row[1:]] for row in db.execute(query)}
 
 
-def _spec_values(db: Session, runs: Sequence[Listed], paths: Sequence[str]) -> dict[tuple[type, int, str], Cell]:
+def _spec_values(db: Session, runs: Sequence[Listed], paths: Sequence[str]) -> dict[str, _SpecValues]:
+    """Return the values of each path by the ids of runs, and by those of experiments for runs without their own."""
+    found = {path: _SpecValues({}, {}) for path in paths}
     if not paths:
-        return {}
+        return found
     owners = (
         (RunField, RunField.run_id, [run.id for run in runs]),
         (ExperimentField, ExperimentField.experiment_id, sorted({run.experiment_id for run in runs})),
     )
-    found: dict[tuple[type, int, str], Cell] = {}
     for table, owner, ids in owners:
         query = select(owner, table.path, table.number, table.text)
-        for row in db.execute(query.where(table.path.in_(paths), owner.in_(ids))):
-            found[table, row[0], row.path] = row.text if row.number is None else plain(row.number)
+        for owner_id, path, number, text in db.execute(query.where(table.path.in_(paths), owner.in_(ids))):
+            values = found[path].of_runs if table is RunField else found[path].of_experiments
+            values[owner_id] = text if number is None else plain(number)
     return found
 
 
-def _figures(db: Session, runs: Sequence[Listed], metrics: Sequence[str]) -> dict[tuple[int, str], Any]:
-    if not metrics:
-        return {}
-    query = select(Figure.run_id, Figure.name, Figure.last, Figure.least, Figure.most, Figure.mean)
-    rows = db.execute(query.where(Figure.name.in_(metrics), Figure.run_id.in_([run.id for run in runs])))
-    return {(row.run_id, row.name): row for row in rows}
+def _figures(db: Session, runs: Sequence[Listed], metrics: Collection[str]) -> dict[str, dict[int, Sequence[Any]]]:
+    """Return the FIGURES of each metric by the ids of runs."""
+    found: dict[str, dict[int, Sequence[Any]]] = {metric: {} for metric in metrics}
+    if metrics:
+        query = select(Figure.run_id, Figure.name, *(getattr(Figure, name) for name in FIGURES))
+        rows = db.execute(query.where(Figure.name.in_(metrics), Figure.run_id.in_([run.id for run in runs])))
+        for row in rows:
+            found[row[1]][row[0]] = row[2:]
+    return found
 
 
-def _tags(db: Session, runs: Sequence[Listed]) -> dict[int, list[str]]:
+def tags_of(db: Session, runs: Sequence[Listed]) -> dict[int, list[str]]:
+    """Return the tags of each run and of its experiment, in alphabetical order."""
     own = select(RunTag.run_id, RunTag.tag).where(RunTag.run_id.in_([run.id for run in runs]))
     ids = {run.experiment_id for run in runs}
     query = select(ExperimentTag.experiment_id, ExperimentTag.tag).where(ExperimentTag.experiment_id.in_(ids))

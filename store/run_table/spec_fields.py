@@ -63,8 +63,8 @@ def remove_experiment_fields(db: Session, experiment_ids: Sequence[int]) -> None
 
 
 def base_of(experiment: Experiment) -> Mapping[str, Any]:
-    """Return the base run of an experiment's spec."""
-    base: Mapping[str, Any] = experiment.spec.get("base", {})
+    """Return the base run of an experiment's spec; of a workflow the run that stands for it."""
+    base: Mapping[str, Any] = experiment.table_base or experiment.spec.get("base") or {}
     return base
 
 
@@ -73,7 +73,8 @@ def _insert(
 ) -> None:
     rows = [_row(key, owner, path, leaf) for owner, own in found for path, leaf in own.items()]
     if rows:
-        db.execute(insert(table), rows)
+        # with nulls as they are all rows share a statement; without, each change between numbers and texts begins one
+        db.execute(insert(table).execution_options(render_nulls=True), rows)
 
 
 def _row(key: str, owner: int, path: str, leaf: Leaf) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from typing import Any, assert_never
 from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select, true
 from sqlalchemy.orm import Session
 
-from store.lifecycle.labels import run_has_text
 from store.lifecycle.tags import ExperimentTag, RunTag
 from store.metrics.figures import Figure
 from store.run_table import query
+from store.run_table.any_text import contains, run_has_text
 from store.run_table.columns import BuiltIn, Kind
 from store.run_table.fields import Field, MetricField, SpecField, TagField, find_field
 from store.run_table.query import QueryError, Value
@@ -95,7 +95,7 @@ def _is_missing(column: BuiltIn) -> Condition:
 
 def _of_text(column: BuiltIn, sign: str, value: Value) -> Condition:
     if sign == "~":
-        return _contains(column.expression, value)
+        return contains(column.expression, value.text)
     if column.choices:
         _check_choice(column.choices, value)
         if sign != "=":
@@ -117,11 +117,6 @@ def _ordered(expression: Any, sign: str, compared: object, value: Value) -> Cond
     return found
 
 
-def _contains(expression: Any, value: Value) -> Condition:
-    found: Condition = expression.icontains(value.text, autoescape=True)
-    return found
-
-
 def _in_table(column: BuiltIn, found: Condition) -> Condition:
     if column.table is Experiment:
         return Run.experiment_id.in_(select(Experiment.id).where(found))
@@ -135,7 +130,7 @@ def _of_tags(sign: str, value: Value) -> Condition:
         if is_missing(value):
             return true()
         if sign == "~":
-            return _contains(tag, value)
+            return contains(tag, value.text)
         return _ordered(tag, sign, value.text, value)
 
     found = or_(
@@ -150,7 +145,7 @@ def _of_spec(path: str, sign: str, value: Value) -> Condition:
         if is_missing(value):
             return or_(table.number.is_not(None), table.text.is_not(None))
         if sign == "~":
-            return _contains(table.text, value)
+            return contains(table.text, value.text)
         number = number_or_none(value)
         if number is None:
             return _ordered(table.text, sign, value.text, value)

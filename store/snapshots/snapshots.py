@@ -10,7 +10,9 @@ from contract.lifecycle.state import ENDED, State
 from contract.snapshot.git_source import GitSource
 from contract.snapshot.manifest import Manifest
 from store.metrics.insert import insert_into
+from store.schedules.table import ScheduleCode
 from store.snapshots.table import Snapshot
+from store.steps.table import StepCode
 from store.tables import Run, now
 
 OPEN = [state for state in State if state not in ENDED]
@@ -50,8 +52,10 @@ def missing(db: Session, names: Sequence[str]) -> list[str]:
 
 
 def remove_unused(db: Session, used_before: datetime) -> list[str]:
-    """Remove snapshots that no run names and that were last used before the moment; return their hashes."""
-    stale = (Snapshot.used_at < used_before, ~exists().where(Run.code == Snapshot.hash))
+    """Remove snapshots that no run, step or schedule names, last used before the moment; return their hashes."""
+    is_needed = exists().where(Run.code == Snapshot.hash) | exists().where(StepCode.code == Snapshot.hash)
+    is_needed |= exists().where(ScheduleCode.code == Snapshot.hash)
+    stale = (Snapshot.used_at < used_before, ~is_needed)
     found = select(Snapshot.hash).where(*stale).order_by(Snapshot.used_at).limit(MAX_REMOVED)
     # the conditions again: PostgreSQL checks them on the rows as they are once it has their locks
     gone = delete(Snapshot).where(Snapshot.hash.in_(found), *stale).returning(Snapshot.hash)

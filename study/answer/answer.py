@@ -7,9 +7,11 @@ from contract.api.answer import Answer, AnswerFigure
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.recorded.run import RecordedExperiment
 from study.answer.axes import find_axes
 from study.answer.figures import choose_figure, find_figures
 from study.answer.groups import Known, counted_runs, group_runs, group_view, has_diverged, lay_out
+from study.answer.joined_axes import joined_notes
 from study.answer.measures import Measures
 from study.answer.sentence import result_sentence
 from study.answer.speed import Speed, common_target, speed_over, trials_of
@@ -28,7 +30,7 @@ class Choice:
 
 
 def find_answer(
-    spec: ExperimentSpec, runs: Sequence[RunView], measures: Mapping[int, Measures], choice: Choice
+    spec: ExperimentSpec | RecordedExperiment, runs: Sequence[RunView], measures: Mapping[int, Measures], choice: Choice
 ) -> Answer:
     """Return the answer; runs without `measures` have neither a step time nor a time to the target.
 
@@ -49,6 +51,7 @@ def find_answer(
     grouped = group_runs(runs, layout)
     speeds = _speeds(grouped, known, over, choice.baseline)
     groups = [group_view(members, layout, figure, known, speed) for members, speed in zip(grouped, speeds, strict=True)]
+    remarks = [remark for speed in speeds for remark in speed.remarks]
     return Answer(
         picture=layout.picture,
         sentence=result_sentence(layout, figure, groups, over, target),
@@ -63,7 +66,7 @@ def find_answer(
         diverged=len(runs) - len(sound),
         failed=sum(run.state is State.FAILED for run in sound),
         unfinished=sum(run.state not in ENDED for run in runs),
-        notes=list(dict.fromkeys(remark for speed in speeds for remark in speed.remarks))[:MOST_NOTES],
+        notes=[*joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from contract.api.answer import AnswerAxis, AxisScale
 from contract.api.responses import RunView
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.recorded.run import RecordedExperiment
 from study.answer.texts import axis_names, value_text
 
 WIDE = 10  # a numeric axis whose values differ by this factor is logarithmic
@@ -82,15 +83,20 @@ class Axis:
         return next((index for index, path in enumerate(self.paths) if is_batch(path)), 0)
 
 
-def find_axes(spec: ExperimentSpec, runs: Sequence[RunView], over: str | None) -> list[Axis]:
-    """Return the axes with several values, without the field `over` that repeats runs; variants first."""
+def find_axes(spec: ExperimentSpec | RecordedExperiment, runs: Sequence[RunView], over: str | None) -> list[Axis]:
+    """Return the axes with several values, without the field `over` that repeats runs; variants first.
+
+    The names of runs that were carried out elsewhere are an axis only where the runs differ in no parameter.
+    """
     together = tuple(path for path in (spec.variants[0] if spec.variants else {}) if path != over)
     paths = [path for run in runs for path in run.values if path not in together and path != over]
     fields = [*([together] if together else []), *((path,) for path in dict.fromkeys(paths))]
     names = dict(zip((flat := [path for group in fields for path in group]), axis_names(flat), strict=True))
-    base = spec.base.model_dump(mode="json") if fields else {}
+    base = spec.base.model_dump(mode="json") if fields and spec.base else {}
     found = [_axis(group, names, base, runs) for group in fields]
-    return [axis for axis in found if len(axis.points) > 1]
+    axes = [axis for axis in found if len(axis.points) > 1]
+    parameters = [axis for axis in axes if axis.path != "name"]
+    return parameters if parameters and isinstance(spec, RecordedExperiment) else axes
 
 
 def _axis(paths: tuple[str, ...], names: Mapping[str, str], base: Mapping[str, Any], runs: Sequence[RunView]) -> Axis:

@@ -17,9 +17,9 @@ from contract.metric_names import (
     HELDOUT_LOSS,
     LOSS,
     SAMPLES_PER_S,
-    is_of_rank,
+    is_secondary,
 )
-from study.answer.axes import Axis
+from study.answer.axes import Axis, is_batch
 from study.answer.measures import Measures
 from study.spread import BEST_ACCURACY, RUN_S, run_seconds
 
@@ -67,7 +67,9 @@ def choose_figure(figures: Sequence[AnswerFigure], axes: Sequence[Axis], picture
     """Return the figure that answers the question of an experiment; None if no run has any."""
     by_name = {figure.name: figure for figure in figures}
     asks_time = bool(axes) and all(axis.paths[0].split(".")[0] in TIME_FIELDS for axis in axes)
-    times = [STEP_S, TO_TARGET] if picture is Picture.BARS else [TO_TARGET, STEP_S]
+    # weak scaling: the batch grows with the ranks, and what is compared is a step
+    is_weak_scaling = asks_time and any(is_batch(path) for axis in axes for path in axis.paths)
+    times = [STEP_S, TO_TARGET] if picture is Picture.BARS or is_weak_scaling else [TO_TARGET, STEP_S]
     wanted = [*(times if asks_time else []), *(figure.name for figure in figures)]
     return next((by_name[name] for name in wanted if name in by_name), None)
 
@@ -99,7 +101,7 @@ def _seconds(name: str) -> AnswerFigure:
 def _own_figures(runs: Sequence[RunView]) -> tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]]:
     """Return the series that are no series of the engine: of which high values are good, low values, and others."""
     names = dict.fromkeys(name for run in runs for name in run.latest)
-    own = [name for name in names if not is_of_rank(name) and name not in {*EVERY_STEP, *EVERY_EPOCH}]
+    own = [name for name in names if not is_secondary(name) and name not in {*EVERY_STEP, *EVERY_EPOCH}]
     own = [name for name in own if not name.startswith("checkpoint_")]
     found: tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]] = ([], [], [])
     for name in own:

@@ -12,6 +12,7 @@ from contract.lifecycle.state import State
 from contract.metric_names import LOSS
 from study.answer.axes import Axis, is_batch
 from study.answer.figures import ACCURACY_FIGURE, value_of
+from study.answer.joined_axes import join
 from study.answer.measures import Measures
 from study.answer.speed import Speed, seconds_to
 from study.trial import Trial
@@ -66,7 +67,7 @@ def lay_out(axes: Sequence[Axis]) -> Layout:
     labels = [axis for axis in axes if axis not in (x, y)]
     if x is None:
         return Layout(Picture.BARS if axes else Picture.SINGLE, labels=labels)
-    return Layout(Picture.HEAT_MAP if y else Picture.LINES, x, y, labels)
+    return Layout(Picture.HEAT_MAP if y else Picture.LINES, join(x), join(y), labels)
 
 
 def group_runs(runs: Sequence[RunView], layout: Layout) -> list[list[RunView]]:

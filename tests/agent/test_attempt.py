@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,12 @@ def test_parameters_reach_the_program_as_words_files_and_variables(tmp_path: Pat
     assert (folder.path / "variables").read_text() == '1e-05 {"depth": 3}\n'
     assert json.loads((folder.path / "parameters.json").read_text()) == parameters
     assert yaml.safe_load((folder.path / "copy").read_text()) == parameters
+
+
+def test_a_command_may_name_the_python_of_the_agent(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "{job_python} -c 'import sys; print(sys.prefix)' > seen")
+    assert run_agent(folder) == 0
+    assert (folder.path / "seen").read_text().strip() == sys.prefix
 
 
 def test_the_agent_needs_no_package_and_hides_the_name_of_its_job_from_the_ranks(tmp_path: Path) -> None:

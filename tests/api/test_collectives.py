@@ -7,7 +7,9 @@ from fastapi.testclient import TestClient
 
 from api import collectives
 from trainers.collectives.plan import Send
-from trainers.collectives.verify import verify_plan
+from trainers.collectives.verify import verify_operation, verify_plan
+from trainers.tensor.calls import Sizes, words_of_pass
+from trainers.tensor.mesh import Shape
 
 ASK = {"bytes": 16 << 20, "hosts": 2, "ranks_per_host": 4, "rate": 25e6}
 
@@ -138,3 +140,97 @@ def test_one_evaluation_runs_at_a_time_and_known_prices_need_none(
         assert (refused.status_code, refused.json()["code"]) == (503, "busy")
         assert prices(client, rate=31e6).json() == known.json()
     assert prices(client, rate=32e6).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [
+        ("all_gather", "ring"),
+        ("all_gather", "halving_doubling"),
+        ("reduce_scatter", "ring"),
+        ("broadcast", "tree"),
+        ("reduce", "tree"),
+    ],
+)
+def test_the_plan_of_another_operation_does_what_it_promises(client: TestClient, operation: Any, kind: str) -> None:
+    answer = plan(client, kind, operation=operation, hosts=2, ranks_per_host=4).json()
+    assert answer["operation"] == operation
+    rounds = [
+        [Send(src, dst, range(start, start + size), add) for src, dst, start, size, add in zip(*columns, strict=True)]
+        for columns in ([of[name] for name in ("src", "dst", "start", "size", "add")] for of in answer["rounds"])
+    ]
+    verify_operation(rounds, operation, ranks=range(8), chunks=answer["chunks"])
+
+
+def test_an_operation_without_a_plan_of_the_kind_names_those_that_it_has(client: TestClient) -> None:
+    answer = plan(client, "halving_doubling", operation="all_gather", hosts=1, ranks_per_host=6)
+    assert answer.status_code == 422
+    assert "all_gather among 6 ranks has no plan of the kind halving_doubling: use ring" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("operation", "kinds", "bound_share"),
+    [
+        ("all_gather", {"ring", "halving_doubling"}, 1 / 2),
+        ("reduce_scatter", {"ring", "halving_doubling"}, 1 / 2),
+        ("broadcast", {"tree"}, 1),
+        ("reduce", {"tree"}, 1),
+    ],
+)
+def test_every_plan_of_another_operation_has_a_price_over_its_own_bound(
+    client: TestClient, operation: str, kinds: set[str], bound_share: float
+) -> None:
+    result = prices(client, operation=operation).json()
+    assert (result["operation"], result["auto"]) == (operation, [])
+    assert result["bound_s"] == pytest.approx(bound_share * ASK["bytes"] / ASK["rate"])  # of two hosts
+    assert {one["collective"]["kind"] for one in result["prices"]} == kinds
+    assert all(one["times_bound"] >= 1 for one in result["prices"])
+    drawn = {
+        one["collective"]["kind"]: plan(
+            client, one["collective"]["kind"], operation=operation, hosts=2, ranks_per_host=4
+        ).json()
+        for one in result["prices"]
+    }
+    assert all(len(drawn[one["collective"]["kind"]]["rounds"]) == one["rounds"] for one in result["prices"])
+
+
+def test_an_all_gather_and_a_reduce_scatter_cost_at_least_one_all_reduce(client: TestClient) -> None:
+    seconds = {
+        operation: prices(client, operation=operation, add_rate=1e15).json()["prices"][0]["seconds"]
+        for operation in ("all_gather", "reduce_scatter")
+    }
+    assert seconds["all_gather"] == pytest.approx(seconds["reduce_scatter"], rel=1e-3)
+    assert sum(seconds.values()) >= 0.999 * prices(client, add_rate=1e15).json()["prices"][0]["seconds"]
+
+
+SIZES = {"width": 1024, "layers": 2, "context": 128, "samples": 64, "rate": 25e6, "latency_s": 0}
+
+
+def test_tensor_parallelism_is_priced_on_every_mesh_of_the_ranks_the_cheapest_first(client: TestClient) -> None:
+    ask = {"hosts": 16, "ranks_per_host": 4, **SIZES}
+    answer = client.get("/api/v1/collectives/tensor-price", params=ask).json()
+    assert answer["world"] == 64
+    found = {one["kind"]: one for one in answer["prices"]}
+    assert {kind: one["side"] for kind, one in found.items()} == {"three_d": 4, "two_d": 8, "one_d": 64}
+    assert answer["prices"][0]["kind"] == "three_d"
+    seconds = [one["seconds"] for one in answer["prices"]]
+    assert seconds == sorted(seconds)
+    sizes = Sizes(samples=64, context=128, width=1024, layers=2, vocabulary=256)
+    for kind, one in found.items():
+        assert one["words_per_rank"] * 64 == words_of_pass(Shape(kind, one["side"]), sizes)
+
+
+@pytest.mark.parametrize(("hosts", "ranks", "kinds"), [(1, 8, {"one_d", "three_d"}), (2, 3, {"one_d"}), (1, 1, set())])
+def test_only_squares_and_cubes_of_ranks_are_squares_and_cubes(
+    client: TestClient, hosts: int, ranks: int, kinds: set[str]
+) -> None:
+    ask = {"hosts": hosts, "ranks_per_host": ranks, **SIZES}
+    answer = client.get("/api/v1/collectives/tensor-price", params=ask).json()
+    assert {one["kind"] for one in answer["prices"]} == kinds
+
+
+def test_a_mesh_of_too_many_ranks_is_refused_with_the_sum(client: TestClient) -> None:
+    ask = {"hosts": 64, "ranks_per_host": 16, **SIZES}
+    answer = client.get("/api/v1/collectives/tensor-price", params=ask)
+    assert answer.status_code == 422
+    assert "64 x 16 = 1,024 ranks, more than the limit of 128" in answer.text

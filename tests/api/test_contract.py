@@ -1,9 +1,15 @@
 """Tests of the HTTP contract: limits of ids and strings on both databases, methods, and the size of errors."""
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.testing.api import SPEC, post
+from api import dashboard
+from api.app import create_app
+from contract.settings import Settings
+from tests.testing.api import SPEC, WITH_TOKEN, post
 
 BEYOND = 2**31  # one more than a PostgreSQL integer holds
 
@@ -71,6 +77,20 @@ def test_head_answers_with_the_headers_of_get(client: TestClient, path: str) -> 
     head, whole = client.head(path), client.get(path)
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == whole.headers["content-type"]
+
+
+@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize("path", ["/", "/runs/7"])
+def test_head_of_a_page_answers_as_get_with_a_built_dashboard_and_without(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, status: int
+) -> None:
+    if status == 200:
+        (tmp_path / "index.html").write_text("<!doctype html><title>Bigbatch</title>")
+    monkeypatch.setattr(dashboard, "install", partial(dashboard.install, dist=tmp_path))
+    client = TestClient(create_app(settings), base_url="http://localhost", headers=WITH_TOKEN)
+    head, whole = client.head(path), client.get(path)
+    assert (head.status_code, whole.status_code, head.content) == (status, status, b"")
+    assert {name: head.headers.get(name) for name in whole.headers} == dict(whole.headers)
 
 
 def test_the_price_of_a_slow_network_is_a_number(client: TestClient) -> None:

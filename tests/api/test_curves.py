@@ -16,6 +16,7 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
+from store.tables import Restart, now
 from tests.testing.api import SPEC, TOKEN, post
 
 TWO_RUNS = SPEC + "axes: {seed: [0, 1]}\n"
@@ -122,3 +123,25 @@ def test_the_python_client_reads_curves(client: TestClient, sqlite_engine: Engin
         assert (found.width, found.min[0], found.max[-1]) == (128, 896.0, 2047.0)
         (same,) = bigbatch.experiment_curves(1, LOSS, [1], first=1_000, last=1_999, buckets=10)
         assert (same.run_id, same.mean) == (1, found.mean)
+
+
+GPUS = "resources: {kind: slurm, nodes: 2, ranks_per_node: 2, gpus_per_rank: 4}"
+
+
+def test_curves_have_the_devices_of_their_runs_and_the_steps_of_restarts(
+    client: TestClient, sqlite_engine: Engine
+) -> None:
+    text = TWO_RUNS.replace("resources: {kind: local, ranks_per_node: 4}", GPUS)
+    assert post(client, text, force=True).status_code == 201
+    for run_id in (1, 2):
+        store(sqlite_engine, run_id, {1: 2.0, 2: 1.5})
+    with transaction(sqlite_engine) as db:
+        for attempt, step in ((3, 1), (2, 2)):
+            db.add(Restart(run_id=2, attempt=attempt, step=step, lost_steps=1, at=now()))
+    overlay = client.get("/api/v1/experiments/1/curves", params={"name": LOSS}).json()["curves"]
+    compared = client.get("/api/v1/runs/curves", params={"name": LOSS, "run": [2, 1]}).json()["curves"]
+    facts = [{key: one[key] for key in ("run_id", "devices", "restarts")} for one in overlay]
+    expected = [{"run_id": 1, "devices": 16, "restarts": []}, {"run_id": 2, "devices": 16, "restarts": [1, 2]}]
+    assert facts == expected
+    assert [(one["run_id"], one["devices"], one["restarts"]) for one in compared] == [(2, 16, [1, 2]), (1, 16, [])]
+    assert client.get("/api/v1/runs/1").json()["devices"] == 16

@@ -1,5 +1,7 @@
 """Query parameters that an operation does not have are refused by name, in all operations."""
 
+import re
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -30,3 +32,18 @@ def test_an_unknown_parameter_is_refused_by_name(client: TestClient, method: str
 @pytest.mark.parametrize("path", ["/experiments/1?tab=loss", "/sign-in?next=/", "/api/v1/runs?sort=id&limit=3"])
 def test_known_parameters_and_those_of_pages_are_accepted(client: TestClient, path: str) -> None:
     assert client.get(path).status_code != 422
+
+
+def test_the_known_parameters_of_every_operation_are_those_of_the_openapi_document(client: TestClient) -> None:
+    document = client.get("/api/openapi.json").json()
+    operations = [
+        (method, path, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    assert len(operations) > 80
+    for method, path, operation in operations:
+        names = sorted(one["name"] for one in operation.get("parameters", []) if one["in"] == "query")
+        url = re.sub(r"\{\w+\}", "1", path)
+        (issue,) = client.request(method, f"{url}?9876=1").json()["errors"]
+        assert issue["message"].endswith(f"it has {', '.join(names) or 'none'}"), (method, path)

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, update
 
 from contract.folder.events import Points
 from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.reason import FreeText, RetriesExhausted, RunFailed
 from contract.lifecycle.state import State
 from contract.spec.any_run import read_run
 from contract.spec.run import RunSpec
@@ -102,6 +103,12 @@ FOUND: list[tuple[str, list[int]]] = [
     ("ended = null and batch = 256", [7]),
     ("'torus'", [7, 6, 5, 4, 3, 2]),
     ("not 'torus'", [1]),
+    ("'SGD'", [7, 5, 3, 1]),
+    ("not 'sgd'", [6, 4, 2]),
+    ("'Baseline'", [7, 6, 5, 4, 3, 2]),
+    ("'ODD-t'", [3]),
+    ("'POLYNOM' and id > 1", [7, 6, 5, 4, 3, 2]),
+    ("'%' or 's_d' or 'null' or '/'", []),
     ("(id = 1 or id = 2) and (number = 0)", [2, 1]),
     ("id=3", [3]),
     ("partition = null AND partition != cpu and id < 3", [2, 1]),
@@ -143,6 +150,20 @@ def test_a_query_finds_its_runs(table: TestClient) -> None:
     assert [(where, ids(table, where)) for where, _ in FOUND] == FOUND
 
 
+def test_a_text_alone_is_looked_for_in_labels_and_in_the_texts_of_the_reason(table: TestClient, engine: Engine) -> None:
+    labels = {"description": "What do Rings cost?", "notes": "see 50% of Ada's paper"}
+    assert table.patch("/api/v1/experiments/1", json=labels).status_code == 200
+    assert table.patch("/api/v1/runs/4", json={"notes": "An ODD curve"}).status_code == 200
+    failed = RetriesExhausted(after=RunFailed(message='Loss is "NaN" in größe'), cause=ExitCause.FAILURE, retries=3)
+    with transaction(engine) as db:
+        for run_id, reason in ((6, failed), (7, FreeText(text="a\0zero"))):
+            db.execute(update(Run).where(Run.id == run_id).values(reason=reason))
+    wanted = {"rings": [1], "50%": [1], "5%": [], "odd": [4, 3], 'IS "nan"': [6], "größe": [6]}
+    for text, expected in wanted.items():
+        assert [row["id"] for row in rows(table, q=text)["rows"]] == expected, text
+    assert (ids(table, "'ZERO'"), ids(table, "'message'"), ids(table, "not 'loss is' and id > 5")) == ([7], [], [7])
+
+
 def test_a_bad_query_is_refused_with_its_place_and_what_was_expected(table: TestClient) -> None:
     for where, place, message in REFUSED:
         answer = table.get("/api/v1/runs/table", params={"where": where})
@@ -182,6 +203,14 @@ def test_a_wrong_order_or_column_is_refused(table: TestClient) -> None:
     for asked, path in (({"sort": "batch,"}, "sort"), ({"sort": "-bathc"}, "sort"), ({"column": "a b"}, "column")):
         answer = table.get("/api/v1/runs/table", params=asked)
         assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, path)
+
+
+def test_unknown_columns_are_left_out_where_the_request_says_so(table: TestClient) -> None:
+    asked = {"column": ["batch", "bathc", "a b", "best(later)", "last(loss)"], "where": "id = 2"}
+    assert table.get("/api/v1/runs/table", params=asked).status_code == 422
+    found = rows(table, **asked, skip_unknown=True)
+    assert [column["name"] for column in found["columns"]] == ["batch", "last(loss)"]
+    assert len(found["rows"][0]["cells"]) == 2
 
 
 def test_the_names_and_values_of_fields_are_those_of_stored_runs(table: TestClient) -> None:

@@ -67,6 +67,10 @@ def test_without_names_the_series_that_are_read_first_come(client: TestClient, s
     with transaction(sqlite_engine) as db:
         values = {LOSS: 0.1, HELDOUT_ACCURACY: 0.7, **own, **of_ranks}
         points.put(db, 1, [Points(attempt=1, at=0.0, step=1, values=values)])
-    shown = client.get("/api/v1/runs/1/points").json()["series"]
-    assert len(shown) == 50
-    assert shown.keys() >= {LOSS, HELDOUT_ACCURACY, *own}
+    for path in ("points", "curves"):
+        shown = client.get(f"/api/v1/runs/1/{path}").json()["series"]
+        assert len(shown) == 50
+        assert shown.keys() >= {LOSS, HELDOUT_ACCURACY, *own}
+        others = [name for name in client.get("/api/v1/runs/1").json()["series"] if name not in shown]
+        answer = client.get(f"/api/v1/runs/1/{path}", params={"name": others}).json()["series"]
+        assert answer.keys() | shown.keys() == values.keys()

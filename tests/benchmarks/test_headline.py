@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.headline import speedup
 from benchmarks.headline.cpu_quota import CpuQuota, missing
 from benchmarks.headline.data_table import CASES
 from benchmarks.headline.efficiency import row_of
@@ -55,3 +56,12 @@ def test_the_speedup_runs_differ_in_ranks_batch_and_rate_alone() -> None:
     assert larger.schedule.rate == pytest.approx(FACTOR * alone.schedule.rate)
     own = {"batch", "schedule", "resources"}
     assert alone.model_dump(exclude=own) == larger.model_dump(exclude=own)
+
+
+def test_the_accuracy_is_that_of_three_seeds_with_its_interval() -> None:
+    assert len(set(SEEDS)) == 3
+    runs = [{"step_s": 1.0 + seed, "steps": 10, "accuracies": [0.1, 0.9 + seed / 100]} for seed in range(3)]
+    row = speedup.row_of(2, BATCH, [run | {"communication_share": 0.5} for run in runs], {"train_s": 30.0})
+    assert (row["train_s"], row["speedup"], row["accuracies"]) == (20.0, 1.5, [0.9, 0.91, 0.92])
+    assert row["accuracy"]["mean"] == pytest.approx(0.91)
+    assert row["accuracy"]["half"] == pytest.approx(4.303 * 0.01 / 3**0.5, rel=1e-3)  # Student's t of two degrees

@@ -24,13 +24,19 @@ def test_the_resource_that_a_step_uses_most_bounds_it() -> None:
 
 
 def test_ratios_are_computed_per_round() -> None:
-    found = throughput.compare({"ours": [1.0, 2.0, 4.0], "plain": [2.0, 2.0, 2.0]}, batch=8)
-    assert found == {"ours_per_s": 4.0, "plain_per_s": 4.0, "ratio": 1.0, "ratios": [2.0, 1.0, 0.5]}
+    seconds = {"ours": [1.0, 2.0, 4.0], "plain": [2.0, 2.0, 2.0], "plain fused": [1.0, 1.0, 1.0]}
+    assert throughput.compare(seconds, batch=8) == {
+        "ours_per_s": 4.0,
+        "plain_per_s": 4.0,
+        "ratio": 1.0,
+        "ratio_to_fused": 0.5,
+        "ratios": {"plain": [2.0, 1.0, 0.5], "plain fused": [1.0, 0.5, 0.25]},
+    }
 
 
 def test_a_net_is_measured_on_two_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, "SPAN_S", 0.0)
-    row = throughput.measure("convnet", 2)
+    row = throughput.measure(throughput.spec("convnet", 2, *throughput.CASES["convnet"]), 2)
     assert row["device"] == "cpu"
     assert row["ours_per_s"] > 0
-    assert len(row["ratios"]) == 1
+    assert {name: len(ratios) for name, ratios in row["ratios"].items()} == {"plain": 1, "plain fused": 1}

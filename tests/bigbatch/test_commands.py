@@ -11,13 +11,15 @@ import pytest
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from contract.api.cluster_report import ClusterReport, Partition, QueuedJob, SubmitLimits
+from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from store import clusters
 from store.session import transaction
-from store.tables import Cluster
+from store.tables import Cluster, Run
 from tests.testing import seed_runs
 from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, Site
+from tests.testing.stored_runs import add_job, end_attempt
 
 
 def test_submit_tells_the_id_the_runs_and_the_address(client: Client, call: Call, spec: Path) -> None:
@@ -131,6 +133,19 @@ def test_clusters_show_partitions_and_what_went_wrong(client: Client, site: Site
     assert answer[0]["report"]["queue"][0]["job_id"] == "7"
 
 
+def test_clusters_show_the_nodes_on_which_attempts_failed(client: Client, site: Site, call: Call) -> None:
+    (run_id, *_) = client.create(SPEC).runs
+    with transaction(site.engine) as db:
+        run = db.get_one(Run, run_id)
+        add_job(db, run, hosts=["n3"])
+        end_attempt(db, run, ExitCause.NODE_FAILURE, "a node of the job failed")
+    shown = call("clusters", "--failures").out
+    row = next(line for line in shown.splitlines() if " n3 " in line)
+    assert row.split()[1:5] == ["n3", "1", "1", "0"]
+    assert "a node of the job failed" in " ".join(shown.split())
+    assert json.loads(call("clusters", "--failures", "--json").out)["nodes"][0]["node"] == "n3"
+
+
 def test_dry_run_shows_every_point_without_a_service(call: Call, spec: Path) -> None:
     code, shown, _ = call("dry-run", spec)
     assert code == 0
@@ -241,7 +256,7 @@ def test_sign_in_prints_a_link_or_how_to_get_the_token(
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_the_list_of_commands_has_whole_sentences(call: Call, option: str) -> None:
     shown = call(option)
-    commands = shown.out.partition("Commands:")[2]
+    commands = " ".join(shown.out.partition("Commands:")[2].split())
     assert shown.code == 0
     assert "until Ctrl-C." in commands
     assert "..." not in commands

@@ -17,9 +17,9 @@ def test_every_setting_reaches_a_process() -> None:
     ("process", "secrets"),
     [
         ("migrations", {"database"}),
-        ("api", {"database", "token"}),
+        ("api", {"database", "token", "artifact_store_options"}),
         ("clock", {"broker"}),
-        ("worker", {"database", "broker"}),
+        ("worker", {"database", "broker", "artifact_store_options"}),
         ("close", {"database"}),
     ],
 )

@@ -3,6 +3,7 @@
 import csv
 import importlib
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from store.session import transaction
 from store.tables import Run
 from tests.testing.command import Call, Site
 from tests.testing.stored_runs import TO_RUNNING, current_job, end_attempt, move
+from tests.testing.workflows import step, workflow
 
 GRID = {"batch": [64, 128]}
 
@@ -81,6 +83,21 @@ def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list
     refused = call("clone", number, "--set", "base.epochs=none")
     assert (refused.code, "base.epochs" in refused.err) == (2, True)
     assert call("clone", number, "--set", "base.epochs").code == 2
+
+
+def test_a_workflow_is_submitted_again_from_a_step(client: Client, call: Call, tmp_path: Path) -> None:
+    file = tmp_path / "flow.yaml"
+    file.write_text(json.dumps(workflow(step("prepare"), step("train", needs=["prepare"])).model_dump(mode="json")))
+    assert call("submit", file).code == 0
+    number = max(one.id for one in client.experiments())
+    again = client.rerun_experiment(number, from_step="train")
+    assert client.experiment(again.id).origin == number
+    assert call("clone", number, "--from", "train").code == 0
+    assert call("rerun", number, "--experiment", "--from", "train").code == 0
+    for words in (["submit", file], ["clone", number], ["rerun", number, "--experiment"]):
+        refused = call(*words, "--from", "trian")
+        assert (refused.code, "did you mean 'train'?" in refused.err) == (2, True), refused
+    assert call("rerun", number, "--from", "train").code == 2
 
 
 def test_rerun_and_clone_keep_the_present_project_and_tags(
@@ -148,9 +165,26 @@ def test_delete_shows_the_size_and_asks(
     monkeypatch.setattr("builtins.input", lambda _: "no")
     assert "nothing was deleted" in call("delete", number).err
     monkeypatch.setattr("builtins.input", lambda _: client.experiment(number).name)
-    assert call("delete", number).code == 0
+    deleted = call("delete", number)
+    assert (deleted.code, f"undo: bigbatch delete {number} --undo" in deleted.out) == (0, True)
     with pytest.raises(ApiError, match="there is no experiment"):
         client.experiment(number)
+
+
+def test_a_deletion_is_listed_and_undone(site: Site, client: Client, runs: tuple[int, list[int]], call: Call) -> None:
+    number, run_ids = runs
+    for run_id in run_ids:
+        end(site, run_id, State.FAILED)
+    call("delete", number, "--yes")
+    earlier = [one.id for one in client.deletions()][1:]
+    assert next((one.kind, one.id, one.runs) for one in client.deletions()) == ("experiment", number, 2)
+    assert f"experiment {number}" in call("deleted").out
+    assert call("delete", number, "--undo").out == f"restored experiment {number} with 2 runs\n"
+    assert "nothing was restored" in call("delete", number, "--undo").out
+    call("delete", run_ids[0], "--run", "--yes")
+    assert f"run {run_ids[0]}" in call("deleted").out
+    assert call("delete", run_ids[0], "--run", "--undo").code == 0
+    assert (client.experiment(number).runs, [one.id for one in client.deletions()]) == (2, earlier)
 
 
 def test_lists_by_accuracy_and_as_csv(site: Site, client: Client, document: dict[str, Any], call: Call) -> None:

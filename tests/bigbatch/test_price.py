@@ -32,6 +32,37 @@ def test_price_tells_programs_in_json(client: Client, call: Call) -> None:
     assert answer["prices"][0]["times_bound"] < 1.02
 
 
+def test_price_of_a_gpt_lists_the_meshes_of_all_ranks(client: Client, call: Call) -> None:
+    ask = ("price", "--gpt", "width=1024,layers=2,samples=64", *ASK[3:])
+    reported = call(*ask)
+    heads, *rows = reported.out.splitlines()
+    assert heads.split() == ["mesh", "collectives", "sent", "per", "rank", "time"]
+    assert [row.split("=")[0].split("ranks")[0].strip() for row in rows] == ["2 x 2 x 2", "8"]
+    assert "a forward and a backward pass of one replica on 8 ranks" in reported.err
+    found = json.loads(call(*ask, "--json").out)
+    assert [one["kind"] for one in found["prices"]] == ["three_d", "one_d"]
+
+
+def test_price_names_a_size_that_no_gpt_has(call: Call) -> None:
+    reported = call("price", "--gpt", "width=1024,depth=2", *ASK[3:])
+    assert reported.code == 2
+    assert "'depth=2' is not a size of a GPT" in " ".join(reported.err.split())
+
+
+def test_price_of_kfac_names_when_it_pays(client: Client, call: Call) -> None:
+    ask = ("price", "--kfac", "resnet50", *ASK[3:])
+    reported = call(*ask)
+    assert "products with the inverses" in reported.out
+    assert "so it pays where it needs less than" in reported.err
+    assert json.loads(call(*ask, "--json").out)["world"] == 8
+
+
+def test_price_needs_a_size_or_a_net(call: Call) -> None:
+    reported = call("price", *ASK[3:])
+    assert reported.code == 2
+    assert "--bytes 100MB, or a net, --kfac resnet50" in reported.err
+
+
 def test_price_refuses_what_is_no_size(call: Call) -> None:
     reported = call("price", "--bytes", "much", "--hosts", 2, "--ranks-per-host", 4, "--rate", "1GB/s")
     assert reported.code == 2

@@ -13,6 +13,7 @@ from tests.testing.dashboard import CHROMIUM_FLAGS, ROOT, Dashboard, find_chromi
 from tests.testing.databases import copy_sqlite
 from tests.testing.needs import require
 from tests.testing.seed_dashboard import seed
+from tests.testing.seed_pages import seed_pages
 from tests.testing.seed_programs import seed_programs
 
 expect.set_options(timeout=30_000)  # a busy machine needs several times longer than an idle machine
@@ -24,7 +25,7 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -
     require([] if built else ["needs the built dashboard: npm ci && npm run build in web/"])
     home = tmp_path_factory.mktemp("home")
     engine = engine_for(copy_sqlite(sqlite_template, home / "bigbatch.db"))
-    ids = seed(engine, home / "runs") | seed_programs(engine, home / "runs")
+    ids = seed(engine, home / "runs") | seed_programs(engine, home / "runs") | seed_pages(engine)
     with serving_api(home) as url:
         yield Dashboard(url, ids, engine, token=(home / "token").read_text(), runs=home / "runs")
 

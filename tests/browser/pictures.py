@@ -36,7 +36,14 @@ def main() -> None:
 
 def take_pictures(browser: Browser, client: Client, ids: Mapping[str, int], theme: Theme) -> None:
     """Write the pictures of one theme."""
-    pages = {"experiments": "/", "experiment": f"/experiments/{ids['grid']}", "run": f"/runs/{ids['growing']}"}
+    pages = {
+        "experiments": "/",
+        "experiment": f"/experiments/{ids['grid']}",
+        "run": f"/runs/{ids['growing']}",
+        "runs": "/runs",
+        "compare": "/compare?runs=5,6,7,8,9,10",
+        "new": "/new?recipe=optimizers",
+    }
     with browser.new_context(viewport=SIZE, color_scheme=theme) as context:
         page = context.new_page()
         page.goto(client.sign_in_url())

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 Opener = Callable[..., Page]
-pytestmark = pytest.mark.browser
 RANK = re.compile("-rank$")  # complete-rank and partial-rank
 KINDS = ("ring", "torus-2", "halving_doubling", "tree", "colors-2", "hierarchical-4", "server-1", "server-8")
 
@@ -22,6 +21,27 @@ def test_each_collective_ends_with_the_complete_sum_on_each_rank(open_page: Open
     page.keyboard.press("End")
     expect(page.get_by_test_id("complete-rank")).to_have_count(8)
     expect(page.get_by_text("Every rank has the complete sum")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind", "at_start", "at_end"),
+    [
+        ("all_gather", "ring", 0, 8),
+        ("all_gather", "halving_doubling", 0, 8),
+        ("reduce_scatter", "ring", 0, 8),
+        ("reduce_scatter", "halving_doubling", 0, 8),
+        ("broadcast", "tree", 1, 8),
+        ("reduce", "tree", 0, 1),
+    ],
+)
+def test_each_plan_of_another_operation_ends_with_what_the_operation_promises(
+    open_page: Opener, operation: str, kind: str, at_start: int, at_end: int
+) -> None:
+    page = open_page(f"/collectives?hosts=2&ranks_per_host=4&operation={operation}&show={kind}")
+    page.get_by_test_id("plan").wait_for()
+    expect(page.get_by_test_id("complete-rank")).to_have_count(at_start)
+    page.keyboard.press("End")
+    expect(page.get_by_test_id("complete-rank")).to_have_count(at_end)
 
 
 def test_links_lead_from_the_list_to_a_plan_and_the_form_changes_the_network(open_page: Opener) -> None:

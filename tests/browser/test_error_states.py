@@ -13,7 +13,6 @@ from store.session import transaction
 from store.tables import Cluster, Run, now
 from tests.testing.dashboard import Dashboard
 
-pytestmark = pytest.mark.browser
 API = re.compile("/api/v1/")
 
 
@@ -31,6 +30,7 @@ def page(chromium: Browser, signed_in: StorageState) -> Iterator[Page]:
         ("/experiments/999999", "There is no experiment 999999"),
         ("/runs/abc", "This page does not exist"),
         ("/collectives?hosts=600&ranks_per_host=8", "600 x 8 = 4,800 ranks, more than the limit of 4,096"),
+        ("/plan?hosts=2&ranks_per_host=4&batch=3", "A batch of 3 has no sample for some of the 8 ranks"),
     ],
 )
 def test_what_does_not_exist_or_is_not_valid_is_a_sentence(

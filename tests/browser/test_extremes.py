@@ -15,7 +15,6 @@ from tests.testing.needs import require
 from tests.testing.seed_dashboard import seed
 from tests.testing.seed_extremes import NODES, PREEMPTIONS, RANKS, SLOW_RANK, seed_extremes
 
-pytestmark = pytest.mark.browser
 Opener = Callable[..., Page]
 BUILT = Path(__file__).parents[2] / "web" / "dist" / "index.html"
 
@@ -87,7 +86,7 @@ def test_the_segments_of_the_timeline_are_as_long_as_their_times(open_extreme: O
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_thousand_ranks_have_bars_that_can_be_seen(open_extreme: Opener, extremes: Dashboard, width: int) -> None:
     page = open_extreme(f"/runs/{extremes.ids['preempted']}", width)
-    bars = page.get_by_role("img", name=f"Time of a step on each of {RANKS} ranks; the slowest is rank {SLOW_RANK}")
+    bars = page.get_by_role("slider", name=f"Time of a step on each of {RANKS} ranks; the slowest is rank {SLOW_RANK}")
     bars.wait_for()
     widths = bars.evaluate("bars => [...bars.children].map(bar => bar.children[0].getBoundingClientRect().width)")
     assert min(widths) >= 3

@@ -12,7 +12,7 @@ from bigbatch.client import Client
 from tests.testing.dashboard import LATEST_S, NEWEST, TRIES
 from tests.testing.service import Service, running
 
-pytestmark = [pytest.mark.browser, pytest.mark.flow]
+pytestmark = pytest.mark.flow
 CHECKS = 20
 SPEC = """
 name: watched

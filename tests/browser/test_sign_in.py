@@ -8,8 +8,6 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from bigbatch.client import Client
 from tests.testing.dashboard import Dashboard
 
-pytestmark = pytest.mark.browser
-
 
 def names(context: BrowserContext) -> list[str]:
     return [cookie.get("name", "") for cookie in context.cookies()]

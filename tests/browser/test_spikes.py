@@ -18,7 +18,6 @@ from tests.testing.answers import experiment
 from tests.testing.dashboard import Dashboard
 from tests.testing.servers import wait_for
 
-pytestmark = pytest.mark.browser
 POINTS, SPIKE_AT, SPIKE = 100_000, 77_777, 50.0
 # the places, as shares of the plot's width, of colored pixels in its upper half, which only the spike reaches
 UPPER = """(chart) => {
@@ -66,6 +65,30 @@ def test_a_spike_of_one_point_is_drawn_at_every_zoom(
     page.get_by_role("button", name="Reset zoom").click()
     expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
     must_show_spike(page, 0.0, float(POINTS))
+
+
+def test_shift_and_a_drag_move_a_zoomed_range_and_its_finer_curves(
+    open_page: Callable[..., Page], experiment_id: int
+) -> None:
+    page = open_page(f"/experiments/{experiment_id}?tab=curves")
+    page.get_by_role("radio", name="Training loss").check(force=True)
+    must_show_spike(page, 0.0, float(POINTS))
+    with page.expect_response(lambda answer: "/curves" in answer.url and "from=" in answer.url) as zoomed:
+        drag(page, 0.5, 0.7)
+    low, high = shown_range(zoomed.value.url)
+    assert high < SPIKE_AT
+    page.keyboard.down("Shift")
+    drag(page, 0.9, 0.1)
+    page.keyboard.up("Shift")
+    moved_by, chart = 0.8 * (high - low), page.get_by_role("slider")
+    must_show_spike(page, low + moved_by, high + moved_by)
+    chart.press("Shift+ArrowLeft")
+    moved_by -= 0.25 * (high - low)
+    must_show_spike(page, low + moved_by, high + moved_by)
+    chart.press("-")
+    chart.press("-")
+    chart.press("-")
+    expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
 
 
 def shown_range(url: str) -> tuple[float, float]:

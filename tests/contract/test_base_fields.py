@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.spec.experiment import REQUIRED, ExperimentSpec
+from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.base_fields import complete_base
+from contract.spec.grid.step_grid import REQUIRED
 from contract.validation import issues_of
 
 BASE: dict[str, Any] = {"batch": 64, "epochs": 1}

@@ -6,8 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from contract.spec.checks.stored_size import MAX_STORED_BYTES
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
+from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_AXES
+from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.validation import issues_of
 
 BASE: dict[str, Any] = {

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from contract.spec.checks.packing import combined_resources, runs_per_job
+from contract.spec.checks.packing import combined_resources, job_devices, runs_per_job
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.resources import Slurm
+from contract.spec.resources import Resources, Slurm
 from contract.validation import issues_of
 
 BASE: dict[str, Any] = {
@@ -74,3 +74,18 @@ def test_a_job_of_four_asks_for_four_times_the_ranks_memory_and_devices(gres: st
 def test_runs_go_into_as_few_jobs_as_may_be_and_evenly(runs: int, pack: int | None, each: int) -> None:
     assert runs_per_job(runs, pack) == each
     assert -(-runs // each) == -(-runs // (pack or 1))
+
+
+@pytest.mark.parametrize(
+    ("resources", "devices"),
+    [
+        ({"kind": "local", "ranks_per_node": 4}, 4),
+        ({"kind": "local", "ranks_per_node": 4, "gpus_per_rank": 2}, 8),
+        ({"kind": "slurm", "nodes": 2, "ranks_per_node": 3}, 6),
+        ({"kind": "slurm", "nodes": 2, "gres": "gpu:a100:8(S:0-1)"}, 16),
+        ({"kind": "slurm", "nodes": 2, "gres": "license:4", "ranks_per_node": 3}, 6),
+        ({"kind": "slurm", "nodes": 2, "many_core": {"cpus": 272, "parts": 16, "chips": 2}}, 4),
+    ],
+)
+def test_devices_are_gpus_else_chips_else_ranks(resources: dict[str, Any], devices: int) -> None:
+    assert job_devices(TypeAdapter(Resources).validate_python(resources)) == devices

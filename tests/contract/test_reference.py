@@ -43,15 +43,15 @@ def test_every_part_has_one_heading() -> None:
         ("| `epochs` | integer 1 <= x | required | epochs | Number of passes over the training data. |", RUNS),
         ("| `backoff_s` | number 0 <= x <= 86,400 | `30.0` | seconds | Delay before the first retry", RUNS),
         (
-            "| `base` | [engine run](reference.md#engine-run) or [program run](reference.md#program-run) | required |",
+            "| `base` | [engine run](reference.md#engine-run) or [program run](reference.md#program-run) or null |",
             RUNS,
         ),
         (
             "| `width` | `convnet` | integer 1 <= x <= 1,024 | `16` | channels | Number of channels",
-            "reference-parts.md",
+            "reference-nets.md",
         ),
         ("| `beta1` | `lamb`, `adam`, `adamw` | number 0 <= x < 1 | `0.9` |  | Decay of the", "reference-parts.md"),
-        ("| `timeout_s` | all | number 0.1 <= x <= 1,800 | `300.0` | seconds | ", "reference-parts.md"),
+        ("| `timeout_s` | all | number 0.1 <= x <= 1,800 | `300.0` | seconds | ", "reference.md"),
     ],
 )
 def test_a_row_has_type_default_unit_and_meaning(row: str, page: str) -> None:

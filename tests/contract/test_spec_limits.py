@@ -10,8 +10,9 @@ from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.checks import stored_size
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.choices.schedules import Polynomial
-from contract.spec.experiment import MAX_ISSUES, ExperimentSpec
+from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_AXES
+from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 from contract.yaml_reader import DocumentError, read_document

@@ -80,7 +80,7 @@ def storm(home: Path, asked: argparse.Namespace) -> tuple[dict[str, Audit], dict
     """Submit and strike for so long, wait until all has ended, and count the runs of each kind."""
     began, dice, loads = time.time(), random.Random(asked.seed), list[float]()
     with ExitStack() as stack:
-        field = _field(stack, home, dice)
+        field = make_field(stack, home, dice)
         struck, over = Counter[str](), threading.Event()
         pool = stack.enter_context(ThreadPoolExecutor(1))
         submitter = pool.submit(stream.submit, field, over, random.Random(asked.seed + 1))
@@ -175,7 +175,8 @@ def _mean(values: list[float]) -> float:
     return round(sum(values) / max(1, len(values)), 1)
 
 
-def _field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
+def make_field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
+    """Start a team's service with two workers on PostgreSQL, Redis and the lab."""
     postgres = stack.enter_context(servers.postgres_process())
     redis = stack.enter_context(servers.redis_process(home))
     stage = ClusterState.create(home / "slurm", Settings())

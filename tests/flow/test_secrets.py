@@ -29,8 +29,9 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel must hide processes"),
 ]
 ROOT = Path(__file__).parents[2]
-TOKEN, DATABASE, BROKER, SLURM = (f"{name}-{token_hex(16)}" for name in ("token", "database", "broker", "slurm"))
-SECRETS = [TOKEN, DATABASE, BROKER, SLURM]
+NAMES = ("token", "database", "broker", "slurm", "store")
+TOKEN, DATABASE, BROKER, SLURM, STORE = (f"{name}-{token_hex(16)}" for name in NAMES)
+SECRETS = [TOKEN, DATABASE, BROKER, SLURM, STORE]
 # root would see hidden processes; without capabilities root is a user like any other, and so are its jobs
 LIKE_A_USER = ["setpriv", "--bounding-set=-all"] if os.geteuid() == 0 else []
 STARTUP = b"\0\3\0\0user\0bigbatch\0database\0postgres\0\0"  # of PostgreSQL's protocol 3.0
@@ -49,6 +50,8 @@ def settings(tmp_path: Path) -> Iterator[dict[str, str]]:
             "BIGBATCH_RUNS": str(tmp_path / "runs"),
             "BIGBATCH_SLURM": "false",
             "SLURM_JWT": SLURM,
+            "BIGBATCH_ARTIFACT_STORE": "s3://bucket",
+            "BIGBATCH_ARTIFACT_STORE_OPTIONS": f'{{"key": "me", "secret": "{STORE}"}}',
             "PYTHONPATH": str(ROOT),
             "ORDINARY": ORDINARY,
         }
@@ -131,7 +134,9 @@ def test_a_job_of_bigbatch_up_finds_no_secret(tmp_path: Path, settings: dict[str
         check(search_as_job(client, tmp_path, settings), [process, *parts])
         for part in parts if os.geteuid() == 0 else []:  # root reads them
             values = " ".join(part.environ().values())
-            assert not [secret for secret in (TOKEN, DATABASE, BROKER) if secret in values], "no secret came this way"
+            assert not [secret for secret in (TOKEN, DATABASE, BROKER, STORE) if secret in values], (
+                "no secret came this way"
+            )
             assert (SLURM in values) == ("worker" in part.cmdline())
 
 

@@ -12,8 +12,9 @@ import pytest
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from scheduler.app import TICKS, _context, _watched, make_app
+from scheduler.celery_app import PERIODS_S
 from scheduler.context import Context
-from scheduler.ticks.shutdown import shut_down
+from scheduler.shutdown import shut_down
 from store.session import snapshot, transaction
 from store.tables import Run, Tick
 from tests.testing.runs import start_job
@@ -23,6 +24,7 @@ def test_every_tick_of_the_beat_is_a_task_of_the_workers(tmp_path: Path) -> None
     app = make_app(Settings(home=tmp_path, slurm=False))
     wanted = {entry["task"] for entry in app.conf.beat_schedule.values()}
     assert wanted == {f"bigbatch.{name}" for name in TICKS}
+    assert set(TICKS) == set(PERIODS_S)
     assert wanted <= app.tasks.keys()
 
 
@@ -69,7 +71,10 @@ def test_a_success_of_a_tick_is_stored_and_a_failure_is_not(context: Context) ->
     context.memory.success_stored_at.clear()
     run(context)
     with snapshot(context.engine) as db:
-        assert db.get_one(Tick, "ingest").succeeded_at > first
+        row = db.get_one(Tick, "ingest")
+        assert row.succeeded_at > first
+        assert (row.runs, row.failures) == (3, 1), "what was counted in between is stored with the next success"
+        assert row.seconds > 0
 
 
 def test_the_first_ticks_of_a_worker_share_one_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,3 +93,11 @@ def test_the_first_ticks_of_a_worker_share_one_context(tmp_path: Path, monkeypat
     for tick in ticks:
         tick.join()
     assert (len(contexts), len({id(context) for context in contexts})) == (len(TICKS), 1)
+
+
+def test_the_clock_does_without_the_code_of_the_ticks() -> None:
+    """It runs all the time beside the worker, and is smaller by a fifth so."""
+    program = "import sys, scheduler.__main__; print([name for name in sys.modules if name.startswith('scheduler.')])"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "scheduler.clock" in loaded
+    assert "scheduler.ticks" not in loaded

@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from contract.folder.array_folder import ArrayFolder
 from contract.folder.events import Finished, Points
 from contract.folder.files.whole_folder import measure_folder, remove_folder
 from contract.lifecycle.job_end import EndKind
@@ -19,7 +18,6 @@ from scheduler.ticks import delete as tick
 from scheduler.ticks.delete import delete
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
-from scheduler.ticks.refresh_clusters import refresh_clusters
 from store import runs
 from store.lifecycle import deletion
 from store.lifecycle.tags import RunTag, store_run_tags
@@ -28,8 +26,9 @@ from store.session import snapshot, transaction
 from store.tables import Experiment as Stored
 from store.tables import Job, Move, Run, Table
 from tests.testing.clusters import Far, Puppet
+from tests.testing.ended_arrays import ended_array
 from tests.testing.events import STARTED, report
-from tests.testing.runs import create_runs, job_of, poll_now, read
+from tests.testing.runs import read
 from tests.testing.specs import Experiment, small_experiment
 from tests.testing.stored_runs import move
 
@@ -130,15 +129,7 @@ def test_a_run_whose_job_still_lives_is_deleted_after_the_job(
 
 def test_the_folder_of_an_array_goes_with_its_last_run(far_context: Context, far: Far, experiment: Experiment) -> None:
     context = far_context
-    run_ids = create_runs(context, experiment, 3)
-    refresh_clusters(context)
-    submit_queued(context)
-    array = ArrayFolder.of(context.runs_folder, job_of(context, run_ids[0]).name).path
-    for run_id in run_ids:
-        report(context, run_id, STARTED, Finished(attempt=1, at=2.0, step=4))
-        far.answers[str(job_of(context, run_id).external_id)] = gone(EndKind.COMPLETED)
-    ingest(context)
-    poll_now(context)
+    run_ids, array = ended_array(context, far, experiment, 3)
     assert array.is_dir()
     for run_id in run_ids:
         assert array.is_dir()

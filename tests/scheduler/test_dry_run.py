@@ -13,6 +13,14 @@ from scheduler.submit.dry_run import describe_submissions
 from tests.testing.clusters import Play
 from tests.testing.specs import Experiment
 
+GPT: dict[str, object] = {
+    "data": {"kind": "text", "context": 16},
+    "model": {"kind": "gpt", "width": 16},
+    "optimizer": {"kind": "adamw"},
+}
+FOLDER = {"kind": "folder", "path": "/data", "classes": 2, "train_samples": 640, "heldout_samples": 64}
+FOLDER |= {"image_list": "/data/kept.txt"}
+
 
 def reported(
     admits: SubmitLimits | None = None, nodes: list[Node] | None = None, *, whole_nodes: bool = True
@@ -50,6 +58,67 @@ def test_the_preview_shows_every_point_and_each_script_once(experiment: Experime
     assert lines[0] == "test: 4 runs"
     assert lines[2] == "  [1] seed=0 batch=128 - local, 1 x 2 ranks, 22 steps of 128"
     assert len([line for line in lines if "trainers" in line]) == 1
+
+
+@pytest.mark.parametrize(
+    ("choices", "wanted"),
+    [
+        (
+            {"preconditioner": {"kind": "kfac", "factor_every": 1, "inverse_every": 4}},
+            "K-FAC comm_opt by eigen: factors every step, inverses every 4 steps",
+        ),
+        (
+            {
+                "preconditioner": {
+                    "kind": "kfac",
+                    "variant": "hybrid",
+                    "fraction": 0.5,
+                    "stages": [{"step": 5, "damping": 1}],
+                }
+            },
+            "K-FAC hybrid with a fraction of 0.5 by eigen: factors every 10 steps, inverses every 100 steps, "
+            "1 later stage",
+        ),
+        ({"tensor": {"kind": "one_d", "ranks": 4}} | GPT, "2 replicas of 4 ranks"),
+        ({"tensor": {"kind": "two_d", "q": 2}} | GPT, "2 replicas of 2 x 2 = 4 ranks"),
+        ({"tensor": {"kind": "three_d", "q": 2}} | GPT, "1 replica of 2 x 2 x 2 = 8 ranks"),
+        ({"data": FOLDER, "model": {"kind": "lenet"}}, "images of the list /data/kept.txt"),
+    ],
+)
+def test_the_preview_shows_mesh_and_replicas_and_kfac_and_the_list_of_images(
+    experiment: Experiment, choices: dict[str, object], wanted: str
+) -> None:
+    eight = {"kind": "local", "ranks_per_node": 8}
+    line = list(describe_submissions(experiment({}, resources=eight, **choices), Settings(home=Path("/h"))))[1]
+    steps, _, rest = line.partition(" steps of ")
+    assert steps.startswith("  [0] as in base - local, 1 x 8 ranks, ")
+    assert rest.partition(", ")[2] == wanted
+
+
+def test_the_preview_of_a_volume_shows_its_operators_and_chunks() -> None:
+    operators = [
+        {"kind": "read", "path": "em"},
+        {"kind": "infer", "patch": [8, 9, 8], "overlap": [2, 2, 2]},
+        {"kind": "threshold", "at": 0.25},
+        {"kind": "components"},
+        {"kind": "write", "path": "out"},
+    ]
+    volume = {"chunk": [16, 8, 8], "block": [8, 8, 8], "operators": operators}
+    base = {"kind": "program", "command": "python -m trainers.volume", "volume": volume}
+    asked = ExperimentSpec.model_validate({"name": "volume", "base": base})
+    line = next(line for line in describe_submissions(asked, Settings(home=Path("/h"))) if "program" in line)
+    wanted = (
+        "read em > infer the identity on patches of 8 x 9 x 8 that overlap by 2 x 2 x 2 > threshold 0.25 > components"
+    )
+    assert line.endswith(f"{wanted} > write out, in chunks of 16 x 8 x 8 and blocks of 8 x 8 x 8 voxels")
+
+
+def test_the_preview_of_a_search_for_duplicates_shows_images_and_options() -> None:
+    base = {"kind": "program", "dedup": {"images": "/data/images", "threshold": 60, "exact": True}}
+    asked = ExperimentSpec.model_validate({"name": "dedup", "base": base})
+    line = next(line for line in describe_submissions(asked, Settings(home=Path("/h"))) if "program" in line)
+    wanted = "near-duplicates in /data/images by the perceptual hash of 256 bits, similar up to 60 bits, exactly"
+    assert line.endswith(f"a program by plain: {wanted}; of each group the first stays")
 
 
 def test_the_preview_shows_which_runs_share_an_array_and_its_cap(experiment: Experiment) -> None:
@@ -193,3 +262,30 @@ def test_a_cluster_says_which_partitions_give_whole_nodes(play: Play) -> None:
 
 
 SHARES = {"plain*": "NO", "exclusive": "EXCLUSIVE", "forced": "FORCE:4", "shared": "YES:4"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "data", "device", "warns"),
+    [
+        ({"gpus_per_rank": 1}, "folder", None, True),
+        ({"gres": "gpu:4", "ranks_per_node": 4}, "shards", None, True),
+        ({"options": {"tres-per-task": "gres/gpu:1"}}, "folder", "gpu", True),
+        ({"gpus_per_rank": 1, "cpus_per_rank": 8}, "folder", None, False),
+        ({"gpus_per_rank": 1}, "folder", "cpu", False),
+        ({}, "folder", None, False),  # a net on cpus takes longer than its images
+        ({"gpus_per_rank": 1}, "synthetic", None, False),  # nothing is decoded
+    ],
+)
+def test_the_preview_warns_where_one_cpu_cannot_feed_a_gpu(
+    experiment: Experiment, resources: dict[str, object], data: str, device: str | None, warns: bool
+) -> None:
+    images = {"path": "/data/imagenet", "classes": 10, "train_samples": 1024, "heldout_samples": 64}
+    choices = {
+        "data": {"kind": data, **({} if data == "synthetic" else images)},
+        "model": {"kind": "resnet18"},
+        "resources": {"kind": "slurm", **resources},
+        "device": device,
+    }
+    lines = describe_submissions(experiment({}, **choices), Settings(home=Path("/h")))
+    advice = [line for line in lines if line.startswith("# resources.cpus_per_rank: each rank has one cpu")]
+    assert len(advice) == int(warns)

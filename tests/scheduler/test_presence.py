@@ -41,7 +41,7 @@ def test_commands_without_a_cluster_are_no_slurm_and_the_log_and_the_doctor_say_
     play("scontrol", NO_CONFIGURATION)
     assert [*Context.of(settings).clusters] == ["local"]
     monkeypatch.setattr("scheduler.__main__.read_process_settings", lambda: settings)
-    monkeypatch.setattr("scheduler.__main__.make_app", lambda _: SimpleNamespace(worker_main=lambda _: None))
+    monkeypatch.setattr("scheduler.app.make_app", lambda _: SimpleNamespace(worker_main=lambda _: None))
     main(["worker"])
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("Slurm is not used: this host has no slurm.conf")

@@ -13,7 +13,7 @@ from contract.spec.program.run import ProgramSpec
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.submit.tools import agent_folder
-from store.runs import need_of
+from store.lifecycle.new_runs import need_of
 from tests.testing.specs import Experiment
 
 RUNS = Path("/shared/runs")

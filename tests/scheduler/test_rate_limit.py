@@ -1,4 +1,4 @@
-"""The rate limit: twelve calls in any minute; polls, follow-up calls and submissions leave each other slots."""
+"""The rate limit: so many calls in any minute; polls, follow-up calls and submissions leave each other slots."""
 
 import itertools
 import random
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import Engine
 
-from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, POLL_APART_S, RESERVES, SHARED, Priority
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, POLL_APART_S, RESERVES, SHARED, SUBMISSIONS, Priority
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
 
@@ -22,7 +22,8 @@ def test_no_kind_uses_the_slots_of_another_kind(sqlite_engine: Engine, greedy: P
     joint = {Priority.SUBMIT, Priority.FIND, Priority.FOLLOW_UP}  # the first has one slot together with each other
     used = {kind: count_allowed(kind) for kind in (greedy, *(kind for kind in Priority if kind is not greedy))}
     for kind in Priority:
-        if kind is not greedy and kind not in joint:  # the polls' slots are used 20 s apart
+        # a prediction for a draft has no call of its own
+        if kind not in (greedy, Priority.PREDICT) and kind not in joint:  # the polls' slots are used 20 s apart
             assert used[kind] >= (1 if kind is Priority.POLL else len(RESERVES[kind].slots)), kind
     assert sum(used[kind] for kind in joint) >= 2
     assert sum(used.values()) == CALLS_PER_MINUTE - 2, "two slots remain for the polls 20 s and 40 s later"
@@ -30,9 +31,9 @@ def test_no_kind_uses_the_slots_of_another_kind(sqlite_engine: Engine, greedy: P
     assert SharedRateLimit(sqlite_engine, "another").acquire(Priority.REPORT)
 
 
-def test_the_reserves_and_the_shared_slots_are_the_slots_of_a_minute() -> None:
+def test_the_reserves_and_the_slots_of_several_kinds_are_the_slots_of_a_minute() -> None:
     own = {slot for slots in RESERVES.values() for slot in slots.slots}
-    assert sorted([*own, *SHARED]) == list(range(CALLS_PER_MINUTE))
+    assert sorted([*own, *SHARED, *SUBMISSIONS]) == list(range(CALLS_PER_MINUTE))
 
 
 def test_a_poll_is_possible_every_20_s_whatever_else_is_called(
@@ -50,4 +51,6 @@ def test_a_poll_is_possible_every_20_s_whatever_else_is_called(
     polls = [at for at, priority in calls if priority is Priority.POLL]
     assert max(after - before for before, after in itertools.pairwise(polls)) <= POLL_APART_S + 2.0
     assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) == CALLS_PER_MINUTE
-    assert {priority for at, priority in calls if at > clock[0] - 120.0} == {*Priority}, "every priority gets calls"
+    assert {priority for at, priority in calls if at > clock[0] - 120.0} == {*Priority} - {Priority.PREDICT}, (
+        "every priority that carries something out gets calls"
+    )

@@ -31,7 +31,7 @@ class Simulation:
         self.at = 1e9
         self.calls: list[tuple[float, str]] = []
         self.reports: list[float] = []
-        self.listed = "7|RUNNING|None|n1|sweep"  # by squeue, where a poll asks
+        self.listed = "7|RUNNING|None|n1||sweep"  # by squeue, where a poll asks
         time = SimpleNamespace(time=lambda: self.at, monotonic=lambda: self.at)
         for module in ("store.rate_limit", "scheduler.clusters.slurm.cluster", "scheduler.clusters.slurm.limits"):
             monkeypatch.setattr(f"{module}.time", time)

@@ -1,10 +1,12 @@
 """Incomplete answers of Slurm: cut off, garbage, partial, or without hidden partitions."""
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from contract.lifecycle.pending_reason import PendingReason
 from scheduler.clusters.cluster import JobHandle, JobStatus, NoAnswerError, Unknown
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.job_status import NOT_IN_SQUEUE, UNLISTED
@@ -15,7 +17,7 @@ FAILS = "exit 1"
 NODE = "n1|gpu*|up|1:00:00|NO|idle|0/8/0/8|4000|(null)|(null)"
 
 
-@pytest.mark.parametrize("line", ["1|RUN", "garbage", "1|RUNNING|None|n1", "|||", "||||"])
+@pytest.mark.parametrize("line", ["1|RUN", "garbage", "1|RUNNING|None|n1|", "||||", "|||||"])
 def test_a_line_that_is_cut_off_gives_no_status(play: Play, line: str) -> None:
     """Forces the fault: squeue's answer is cut off; there is no accounting, and the controller is down."""
     play("squeue", f'printf "{line}"')
@@ -41,7 +43,7 @@ def test_garbage_neither_finds_a_job_nor_denies_one(play: Play, garbage: str) ->
 )
 def test_a_list_that_lacks_a_job_of_squeue_denies_no_job(play: Play, shown: tuple[str, ...], status: JobStatus) -> None:
     """Forces the fault: squeue's answer lacks two jobs, and the controller's list may be partial as well."""
-    play("squeue", f'echo "8|RUNNING|None|n1|{MINE}"')
+    play("squeue", f'echo "8|RUNNING|None|n1||{MINE}"')
     play("sacct", FAILS)
     play("scontrol", "; ".join(f"echo JobId={job_id} JobName={MINE}" for job_id in shown))
     assert status_of("1", "2", "8") == [status, UNLISTED if "8" in shown else status, RUNNING]
@@ -51,13 +53,13 @@ def test_a_list_that_lacks_a_job_of_squeue_denies_no_job(play: Play, shown: tupl
 @pytest.mark.parametrize(
     ("listed", "shown"),
     [
-        ("1_3|PENDING|None||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE),
-        ("1|RUNNING|None|n1|another", f"JobName=another Comment=JobId=1 JobName={MINE}"),
+        ("1_3|PENDING|None|||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE),
+        ("1|RUNNING|None|n1||another", f"JobName=another Comment=JobId=1 JobName={MINE}"),
     ],
 )
 def test_one_job_is_denied_whatever_else_is_listed(play: Play, other: str, listed: str, shown: str) -> None:
     """Forces a long outage of the service: other tasks of the array are pending, or slurmctld reused the id."""
-    play("squeue", f'echo "8|RUNNING|None|n1|{other}"; echo "{listed}"')
+    play("squeue", f'echo "8|RUNNING|None|n1||{other}"; echo "{listed}"')
     play("sacct", FAILS)
     play("scontrol", f'echo "JobId=1 {shown}"')
     assert status_of("1_2") == [UNLISTED]
@@ -69,7 +71,7 @@ def test_one_job_is_denied_whatever_else_is_listed(play: Play, other: str, liste
 def test_another_job_of_the_user_hides_no_end_whatever_its_name_and_its_parts(
     play: Play, job_id: str, name: str
 ) -> None:
-    play("squeue", f'echo "{job_id}|RUNNING|None|n1|{name}"')
+    play("squeue", f'echo "{job_id}|RUNNING|None|n1||{name}"')
     play("sacct", FAILS)
     play("scontrol", f'echo "JobId=8 JobName={name}"')
     assert status_of("1", "2") == [UNLISTED, UNLISTED]
@@ -92,7 +94,7 @@ def test_every_command_lists_jobs_in_hidden_partitions_too(play: Play, tmp_path:
 
 @pytest.mark.parametrize(
     ("sinfo", "squeue"),
-    [("n1|gpu*|up|1:00:00|NO|idle|8/0|4000|(null)|(null)", ""), (NODE, "1|ann|gpu|R|GNINNUR|1:00|None|job")],
+    [("n1|gpu*|up|1:00:00|NO|idle|8/0|4000|(null)|(null)", ""), (NODE, "1|ann|gpu|R|GNINNUR|1:00|N/A|7|None|job")],
 )
 def test_a_report_of_garbage_is_no_answer(play: Play, sinfo: str, squeue: str) -> None:
     """Forces the fault: the lines have the right number of columns, with wrong values."""
@@ -100,3 +102,27 @@ def test_a_report_of_garbage_is_no_answer(play: Play, sinfo: str, squeue: str) -
     play("squeue", f"echo '{squeue}'")
     with pytest.raises(NoAnswerError, match="no report of a cluster"):
         Slurm().report()
+
+
+def test_a_report_has_the_jobs_of_each_node_and_why_a_job_waits(play: Play) -> None:
+    nodes = [NODE, NODE.replace("n1", "n2"), NODE.replace("n1", "n3")]
+    jobs = [
+        "7|ann|gpu|RUNNING|2|1:00|2026-01-05T12:00:00|4294901760|n[1-2]|a|name with a bar",
+        "8_3|ann|gpu|COMPLETING|1|1:00|2026-01-05T12:00:00|4294901759|n2|b",
+        "9|bob|gpu|PENDING|1|0:00|2026-01-05T13:00:00|4294901758|(Resources)|c",
+        "10|bob|gpu,cpu|PENDING|1|0:00|N/A|0|(JobHeldUser)|d",
+    ]
+    for command, lines in (("sinfo", nodes), ("squeue", jobs)):
+        play(command, "; ".join(f"echo '{line}'" for line in lines))
+    report = Slurm().report()
+    assert [(node.name, node.jobs) for node in report.nodes] == [("n1", ["7"]), ("n2", ["7", "8_3"]), ("n3", [])]
+    shown = [(job.job_id, job.pending_reason, job.reason, job.priority) for job in report.queue]
+    assert shown == [
+        ("7", None, "n[1-2]", 4294901760),
+        ("8_3", None, "n2", 4294901759),
+        ("9", PendingReason.RESOURCES, "Resources", 4294901758),
+        ("10", PendingReason.HELD_BY_USER, "JobHeldUser", 0),
+    ]
+    predicted = datetime.fromisoformat("2026-01-05T13:00:00").astimezone(UTC)  # squeue prints local time
+    assert [job.predicted_start for job in report.queue] == [None, None, predicted, None]
+    assert report.queue[0].name == "a|name with a bar"

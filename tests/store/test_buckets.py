@@ -1,6 +1,7 @@
 """Buckets of a curve: each is what its points sum up to, at every zoom, and a spike of one point is in one of them."""
 
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +24,7 @@ from store.session import snapshot, transaction
 from tests.testing.specs import Experiment
 from tests.testing.statements import recorded
 
-FAR = 2**31 - 1
+FAR, MILLION = 2**31 - 1, 10**6
 CURVES = st.lists(st.tuples(st.integers(1, 900), st.integers(1, 30), st.integers(0, 5_000)), min_size=1, max_size=3)
 RANGES = st.tuples(st.integers(0, 9_000), st.integers(0, 9_000))
 
@@ -74,6 +75,28 @@ def test_a_spike_of_one_point_is_in_its_bucket_at_every_zoom(
         at = cells.number[cells.most == 50.0] * found.width
         assert at <= spike_at < at + found.width
         length //= 3
+
+
+@pytest.mark.parametrize("spike_at", [1, 777_777, MILLION])
+def test_a_spike_of_one_point_in_a_million_is_in_its_bucket_at_every_zoom(
+    engine: Engine, experiment: Experiment, spike_at: int
+) -> None:
+    """Forces the whole curve, and ranges of all lengths, down to the point alone, with the spike anywhere in them."""
+    steps, dice = np.arange(1, MILLION + 1), random.Random(spike_at)
+    with transaction(engine) as db:
+        (run_id,) = runs.create(db, experiment())[1]
+        write_points(db, {series_of(db, run_id, "loss"): Points(steps, np.where(steps == spike_at, 50.0, 1.0 / steps))})
+    ranges = [(0, FAR), (1, MILLION), (spike_at, spike_at)]
+    for length in [MILLION >> halvings for halvings in range(20)] * 3:
+        first = spike_at - dice.randint(0, length)
+        ranges.append((max(0, first), max(0, first) + length))
+    with snapshot(engine) as db:
+        (state,) = series.states(db, Series.run_id == run_id)
+        for first, last in ranges:
+            (found,) = in_buckets(db, [(state, first, last)], 1000)
+            at = found.cells.number[found.cells.most == 50.0] * found.width
+            assert len(at) == 1, (first, last)
+            assert at <= spike_at < at + found.width, (first, last)
 
 
 def test_a_curve_costs_as_much_as_its_picture(sqlite_engine: Engine, experiment: Experiment) -> None:

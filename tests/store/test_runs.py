@@ -51,8 +51,8 @@ def test_one_of_eight_workers_that_move_a_run_wins(engine: Engine, run_ids: list
 
 
 def test_a_move_that_is_not_in_the_table_is_refused(engine: Engine, run_ids: list[int]) -> None:
-    with transaction(engine) as db, pytest.raises(ValueError, match="may not go from queued to done"):
-        apply_if_unchanged(db, db.get_one(Run, run_ids[0]), State.DONE)
+    with transaction(engine) as db, pytest.raises(ValueError, match="may not go from queued to running"):
+        apply_if_unchanged(db, db.get_one(Run, run_ids[0]), State.RUNNING)
 
 
 def test_a_worker_with_a_row_of_an_earlier_attempt_moves_nothing(engine: Engine, run_ids: list[int]) -> None:

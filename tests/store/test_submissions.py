@@ -113,7 +113,7 @@ def test_a_group_that_has_to_wait_is_none(engine: Engine, run_ids: list[int]) ->
         assert submissions.groups(db, "local") == []
         db.get_one(Run, run_ids[0]).not_before = None
         db.flush()
-        assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 1, None, None, 1)]
+        assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 1, None, None, None, 1)]
 
 
 def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_another_run_goes_on(
@@ -121,7 +121,7 @@ def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_anothe
 ) -> None:
     with transaction(engine) as db:
         packed, run_ids = runs.create(db, experiment({"seed": list(range(5))}).model_copy(update={"pack": 2}))
-        assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, 5, 2)]
+        assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, None, 5, 2)]
         submissions.take(db, runs.queued(db, "local", 5), "packs", pack=2)
     with transaction(engine) as db:
         placed(db, "packs", "77")

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 from sqlalchemy import Engine
 
 from store.session import transaction
 from store.tables import Run
 from tests.testing.seed_dashboard import grow
-from tests.testing.servers import free_port, wait_for
+from tests.testing.servers import answers, free_port, wait_for
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM_FLAGS = [
@@ -57,22 +56,15 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def serving_api(home: Path) -> Iterator[str]:
-    """Run the API on `home` as a separate process on a free port; yield its address."""
-    url = f"http://localhost:{(port := free_port())}"
+def serving_api(home: Path, port: int | None = None) -> Iterator[str]:
+    """Run the API on `home` as a separate process, without `port` on a free one; yield its address."""
+    url = f"http://localhost:{(port := port or free_port())}"
     own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
     environment = {**os.environ, **own, "BIGBATCH_DATABASE": "", "BIGBATCH_TOKEN": ""}
     process = subprocess.Popen([sys.executable, "-m", "api", "--port", str(port)], cwd=ROOT, env=environment)
     try:
-        wait_for("the service", lambda: _answers(url))
+        wait_for("the service", lambda: answers(f"{url}/api/v1/health"))
         yield url
     finally:
         process.terminate()
         process.wait(60)
-
-
-def _answers(url: str) -> bool:
-    try:
-        return httpx.get(f"{url}/api/v1/health").is_success
-    except httpx.HTTPError:
-        return False

@@ -29,3 +29,10 @@ def new_database(url: str, name: str, *, template: str = "") -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"{copied}'.encode())
     return f"{url.rpartition('/')[0]}/{name}"
+
+
+def drop_database(url: str) -> None:
+    """Drop the PostgreSQL database at `url` and end its connections: a server allows 100 for all tests of a process."""
+    server, _, name = url.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())

@@ -28,6 +28,7 @@ SEED = 1
 # use_after_free, ensure_resource_availability: the API deletes nothing, and a request may name a run by chance;
 # ignored_auth: tests/flow/test_other_user.py sends every operation without the token;
 # not_a_server_error of /ready: 503 is a documented answer of this operation.
+# get_events is left out: its answer does not end;
 # The coverage phase tries every value of every field: thousands of calls for a spec, whose fields the fuzzing varies.
 CONFIG = """
 checks.positive_data_acceptance.enabled = false
@@ -66,6 +67,7 @@ def fuzz(settings: Settings, calls: int, *, seed: int = SEED, phases: str = "cov
         command += ["--max-examples", str(max(1, calls // _operations(url)))]
         command += ["--seed", str(seed), "--generation-database", "none", "--no-shrink"]
         command += ["--phases", phases, "--continue-on-failure", "--warnings", "off"]
+        command += ["--exclude-operation-id", "get_events"]
         command += ["--request-timeout", "60", "--suppress-health-check", "all"]
         command += ["--report", "json", "--report-json-path", str(report)]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -6,12 +6,14 @@ from random import Random
 from typing import Any
 
 from contract.spec.checks.model_size import model_size_of
-from contract.spec.choices.data import Digits, Reversal, Synthetic
+from contract.spec.choices.data import Digits, Reversal, Synthetic, Text
 from contract.spec.resources import Local
 from contract.spec.run import RunSpec
 
 SMALL_IMAGES = {"kind": "synthetic", "height": 40, "width": 40, "train_samples": 32, "heldout_samples": 6, "classes": 3}
 SENTENCES = {"kind": "reversal", "vocabulary": 12, "max_length": 4, "train_samples": 32, "heldout_samples": 6}
+TEXT = {"kind": "text", "context": 8, "train_samples": 32, "heldout_samples": 8}
+GPT = {"kind": "gpt", "layers": 1, "width": 8, "heads": 2}
 CHOICES: dict[str, list[Any]] = {
     "model": [
         *({"kind": kind} for kind in ("convnet", "lenet", "resnet18", "googlenet", "alexnet", "nin", "alexnet_bn")),
@@ -26,6 +28,11 @@ CHOICES: dict[str, list[Any]] = {
         {"kind": "lamb"},
         {"kind": "adam"},
         {"kind": "adamw"},
+    ],
+    "preconditioner": [
+        None,
+        {"kind": "kfac", "largest_factor": 600},
+        {"kind": "kfac", "variant": "layer_wise", "method": "inverse", "factor_every": 1, "largest_factor": 600},
     ],
     "schedule": [
         {"kind": "constant", "rate": 0.01},
@@ -62,6 +69,7 @@ CHOICES: dict[str, list[Any]] = {
     "checkpoint": [{}, {"every_steps": 1}],
     "resources": [{"kind": "local"}, {"kind": "local", "ranks_per_node": 2}],
     "seed": [0, 2**32 - 1],
+    "tensor": [None, None, {"kind": "one_d", "ranks": 2}, {"kind": "two_d", "q": 2}, {"kind": "three_d"}],
 }
 PLAIN = {"optimizer": {"kind": "sgd"}, "schedule": {"kind": "constant", "rate": 0.01}, "batch": 8, "epochs": 3}
 PAIRS = (  # most other pairs are refused
@@ -69,6 +77,8 @@ PAIRS = (  # most other pairs are refused
     *({"model": {"kind": "convnet", "width": 2}, "data": data} for data in CHOICES["data"][:2]),
     {"model": CHOICES["model"][-1], "data": SENTENCES},
     {"model": CHOICES["model"][-1], "data": SENTENCES},
+    {"model": GPT, "data": TEXT},
+    {"model": GPT, "data": TEXT},
 )
 NUMBERS = (0, 1, 2, 3, 5, 7, 8, 64, -1, 2**31 - 1, 2**31, 2**62, 0.0, 0.5, 0.999, 1.0, 2.0, 1e-30, 1e-300, 1e9, 1e30)
 OTHERS: tuple[Any, ...] = ("", "x", "none", None, True, [], {}, 1e300, float("nan"), [1], "gpu:1")
@@ -94,10 +104,14 @@ def is_tiny(run: RunSpec) -> bool:
     size = model_size_of(run.model, run.data)
     if not isinstance(run.resources, Local) or run.resources.world > 2 or size is None or size.weights > 70_000_000:
         return False
-    if not isinstance(run.data, Digits | Synthetic | Reversal) or run.data.heldout_samples > 400:
+    if not isinstance(run.data, Digits | Synthetic | Reversal | Text) or run.data.heldout_samples > 400:
         return False
+    kfac = run.preconditioner
+    if kfac is not None and (kfac.largest_factor != 600 or kfac.skip):
+        return False  # thousands of rows take minutes; and only torch knows whether a layer is left
     is_wide = isinstance(run.data, Synthetic) and max(run.data.shape) > 64
     is_long = isinstance(run.data, Reversal) and run.data.max_length > 64
+    is_long |= isinstance(run.data, Text) and (run.data.context > 64 or run.data.path is not None)
     return run.batch <= 128 and run.data.train_samples <= 3000 and not is_wide and not is_long
 
 

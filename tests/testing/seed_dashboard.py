@@ -7,10 +7,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
 from contract.folder.events import Points
 from contract.folder.rank_failure import RankFailure, RankRoster
 from contract.folder.rank_times import COLUMNS
@@ -38,11 +37,12 @@ from contract.metric_names import (
     UPDATE_S,
 )
 from contract.spec.experiment import ExperimentSpec
-from store import clusters, runs
+from store import runs
 from store.metrics import points
 from store.session import transaction
-from store.tables import Cluster, Experiment, Move, Restart, Run, now
-from tests.testing.stored_runs import add_job, end_attempt
+from store.tables import Experiment, Move, Restart, Run, now
+from tests.testing.seed_clusters import report_clusters
+from tests.testing.stored_runs import add_job, current_job, end_attempt
 from tests.testing.stored_runs import move as move_row
 
 SAMPLES = 16_384
@@ -159,6 +159,15 @@ def write_log(root: Path, run: Run, lines: int) -> None:
     folder.log.write_text("\n".join([f"world {run.world}, gloo, torus 2 x {run.world // 2}", *steps]) + "\n")
 
 
+def _write_checkpoints(root: Path, run: Run) -> None:
+    """Write two checkpoints, the newer one without its manifest: its save goes on."""
+    for step, files in ((run.step - 200, ("shared.pt", "manifest.json")), (run.step - 20, ("shared.pt",))):
+        folder = RunFolder.of(root, run.id, run.key).checkpoints / f"step-{step:010}-attempt-{run.attempt}"
+        folder.mkdir(parents=True)
+        for name in files:
+            (folder / name).write_bytes(b"0" * 4096)
+
+
 def write_times(root: Path, run: Run) -> None:
     """Write the step times of all ranks; rank 5 is the slowest rank."""
     compute_s = [0.021, 0.0205, 0.0212, 0.0208, 0.0215, 0.027, 0.0209, 0.0211]
@@ -174,7 +183,6 @@ def write_times(root: Path, run: Run) -> None:
 def seed(engine: Engine, root: Path) -> dict[str, int]:
     """Fill an empty, migrated database; return the ids of the rows that tests use."""
     with transaction(engine) as db:
-        _report_clusters(db)
         for name in ("digits baseline", "ring or torus, 16 ranks", "warm-up length at batch 1024"):
             axes = {"collective.kind": ["native", "ring"]} if "ring" in name else {}
             base = {"collective": {"kind": "native"}}
@@ -187,7 +195,10 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
         _seed_checkpoints(db, growing)
         write_log(root, growing, 400)
         write_times(root, growing)
+        _write_checkpoints(root, growing)
         db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=12)
+        pending = db.scalars(select(Run).where(Run.state == State.PENDING)).first()
+        report_clusters(db, current_job(db, growing), current_job(db, pending) if pending else None)
         return {"grid": grid, "failed": failed, "growing": growing.id, "growing_experiment": experiment}
 
 
@@ -244,57 +255,3 @@ def _seed_checkpoints(db: Session, run: Run) -> None:
         db.add(Restart(run_id=run.id, attempt=number + 1, step=step, lost_steps=lost, at=now()))
     costs: dict[str, float | None] = {CHECKPOINT_STALL_S: 0.84, CHECKPOINT_WRITE_S: 3.1, CHECKPOINT_BYTES: 2.05e8}
     points.put(db, run.id, [Points(attempt=1, at=0.0, step=step, values=costs) for step in range(1, run.step, 40)])
-
-
-def _report_clusters(db: Session) -> None:
-    names = [f"cpu-{number}" for number in range(1, 7)] + ["gpu-1", "gpu-2"]
-    states = ["allocated"] * 3 + ["mixed", "idle", "idle", "allocated", "down"]
-    nodes = [
-        Node(
-            name=name,
-            state=state,
-            partitions=["gpu" if name.startswith("gpu") else "cpu"],
-            cpus=32,
-            busy_cpus={"allocated": 32, "mixed": 12}.get(state, 0),
-            memory_mb=192_000,
-            gres="gpu:4" if name.startswith("gpu") else "",
-            features=["knl", "quad"] if name == "cpu-6" else [],
-        )
-        for name, state in zip(names, states, strict=True)
-    ]
-    queue = [_job("4219", "bigbatch-000010-1", "RUNNING", "cpu-[1-4]"), _job("4220", "bigbatch-000011-1", "PENDING")]
-    partitions = [_partition("cpu", 6, 2, default=True), _partition("gpu", 2, 0)]
-    clusters.store_report(db, "slurm", ClusterReport(partitions=partitions, nodes=nodes, queue=queue), None)
-    size: dict[str, Any] = {"cpus": 8, "busy_cpus": 1, "memory_mb": 32_000}
-    own = Node(name="desk", state="idle", partitions=["local"], gres="", features=[], **size)
-    local = ClusterReport(partitions=[_partition("local", 1, 1, default=True)], nodes=[own], queue=[])
-    clusters.store_report(db, "local", local, None)
-    # no scheduler reports after this one, and no test takes so long that the reports get late
-    db.execute(update(Cluster).values(asked_at=now() + timedelta(hours=2)))
-
-
-def _job(job_id: str, name: str, state: str, reason: str = "(Resources)") -> QueuedJob:
-    return QueuedJob(
-        job_id=job_id,
-        name=name,
-        user="ada",
-        partition="cpu",
-        state=state,
-        nodes=4,
-        elapsed="21:07" if state == "RUNNING" else "0:00",
-        reason=reason,
-    )
-
-
-def _partition(name: str, nodes: int, idle: int, *, default: bool = False) -> Partition:
-    gres = "gpu:4" if name == "gpu" else ""
-    return Partition(
-        name=name,
-        is_default=default,
-        state="up",
-        nodes=nodes,
-        idle_nodes=idle,
-        cpus=32 * nodes,
-        time_limit="1-00:00:00",
-        gres=gres,
-    )

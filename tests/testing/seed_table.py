@@ -98,7 +98,12 @@ def _add_jobs(db: Session, ids: Sequence[int], rows: Sequence[dict[str, Any]]) -
     jobs = [
         {
             **{"run_id": run_id, "attempt": 1, "name": f"bigbatch-{run_id:06d}-1", "cluster": "slurm"},
-            **{"is_gone": True, "ended_at": row["ended_at"], "exit_cause": CAUSES[row["state"]]},
+            **{
+                "is_gone": True,
+                "ended_at": row["ended_at"],
+                "exit_cause": CAUSES[row["state"]],
+                "exit_step": row["step"],
+            },
         }
         for run_id, row in zip(ids, rows, strict=True)
     ]

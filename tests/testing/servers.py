@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import httpx
 import psycopg
 import redis
 
@@ -136,6 +137,14 @@ def redis_process(folder: Path, password: str = "") -> Iterator[Server]:
         yield server
     finally:
         server.end()
+
+
+def answers(url: str) -> bool:
+    """Return whether a server answers this address with success."""
+    try:
+        return httpx.get(url).is_success
+    except httpx.HTTPError:
+        return False
 
 
 def _answers_postgres(url: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, event
 
 # tables that grow with the use of the service
-GROWING = ("experiments", "runs", "jobs", "moves", "restarts", "series", "chunks", "cell_blocks")
+GROWING = ("experiments", "runs", "jobs", "moves", "restarts", "series", "chunks", "cell_blocks", "changes")
 SCANNED = re.compile(rf"\bSCAN ({'|'.join(GROWING)})(?:_\d+)?\b|Seq Scan on ({'|'.join(GROWING)})\b")
 MAX_PARAMETERS = 20  # of one text: enough for every state, with and without a match
 STEPS_COUNTED = 100  # of SQLite's virtual machine, between two calls of the progress handler
@@ -35,6 +35,21 @@ def recorded(engine: Engine) -> Iterator[dict[str, list[Statement]]]:
             one, same = Statement(sql, parameters[0] if many else parameters), found[sql]
             if one not in same and len(same) < MAX_PARAMETERS:
                 same.append(one)
+
+    event.listen(engine, "before_cursor_execute", record)
+    try:
+        yield found
+    finally:
+        event.remove(engine, "before_cursor_execute", record)
+
+
+@contextmanager
+def executed(engine: Engine) -> Iterator[list[str]]:
+    """Record the text of each statement as often as it is sent; one with the values of many rows is one."""
+    found: list[str] = []
+
+    def record(_c: object, _cursor: object, sql: str, *_: object) -> None:
+        found.append(sql)
 
     event.listen(engine, "before_cursor_execute", record)
     try:

@@ -122,3 +122,14 @@ def test_a_folder_without_a_valid_spec_gives_one_line_and_status_2(
 def test_the_parent_of_local_ranks_does_not_load_torch() -> None:
     code = "import sys, trainers.job, trainers.__main__; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE, check=False).returncode == 0
+
+
+def test_each_line_of_a_local_run_s_output_has_its_rank(tmp_path: Path) -> None:
+    """A net that does not exist: all four ranks print their traceback."""
+    absent = {"kind": "import", "function": "tests.absent_module:net", "options": {}}
+    folder = prepare(tmp_path / "run", model=absent)
+    status, errors = finish(start(folder))
+    assert status == 1
+    assert {line[:3] for line in errors.splitlines()} == {f"{rank}: " for rank in range(4)}
+    for rank in range(4):
+        assert f"{rank}: ModuleNotFoundError: No module named 'tests.absent_module'" in errors.splitlines()

@@ -173,6 +173,24 @@ def test_the_workers_of_an_epoch_serve_the_next_one() -> None:
     assert torch.equal(torch.cat(second), torch.arange(20) + 1)
 
 
+@pytest.mark.parametrize("pins", [False, True])
+def test_memory_is_pinned_for_a_gpu_alone_also_where_the_host_has_gpus(
+    pins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host with GPUs, whose driver a run on CPUs must not start: pin_memory makes a context on a GPU."""
+    pinned: list[torch.Size] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+    def pin(tensor: Tensor) -> Tensor:
+        pinned.append(tensor.shape)
+        return tensor
+
+    monkeypatch.setattr(Tensor, "pin_memory", pin)
+    with closing(Loader(1, pins=pins)) as loader:
+        list(loader.batches(Uneven(), BATCHES[:2]))
+    assert len(pinned) == (2 * 3 if pins else 0)  # two inputs and a target of each batch
+
+
 def test_streams_may_be_read_in_turns() -> None:
     with closing(Loader(2)) as loader:
         streams = [loader.batches(Uneven(), BATCHES) for _ in range(3)]

@@ -1,5 +1,7 @@
 """The nets: published sizes, accepted image sizes, initialization by the seed, and a gradient for every weight."""
 
+from itertools import accumulate
+
 import pytest
 import torch
 from pydantic import TypeAdapter
@@ -10,24 +12,27 @@ from contract.spec.choices.models import Model
 from trainers.build.models import build_image_model
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
-from trainers.models.googlenet import GoogLeNet
+from trainers.models.googlenet.batch_normalized import BLOCKS, outputs_of
+from trainers.models.googlenet.net import GoogLeNet
 from trainers.models.resnet import ResNet
 
-# torchvision's tables for the ResNets, timm's (and Keras's except for the biases) for the second version; sums over
-# Caffe's files for the other nets, which agree with FireCaffe's megabytes: 30 for NiN, 54 for GoogLeNet, 249 for
+# torchvision's tables for VGG and the ResNets, timm's (and Keras's except for the biases) for the second version; sums
+# over Caffe's files for the other nets, which agree with FireCaffe's megabytes: 30 for NiN, 54 for GoogLeNet, 249 for
 # AlexNet with one group
 PUBLISHED = {
     "alexnet": 60_965_224,
     "alexnet_bn": 60_965_224,
     "nin": 7_595_176,
     "googlenet": 13_378_280,
+    "vgg16": 138_357_544,
+    "vgg19": 143_667_240,
     "resnet18": 11_689_512,
     "resnet34": 21_797_672,
     "resnet50": 25_557_032,
     "resnet101": 44_549_160,
     "resnet50_v2": 25_549_352,
 }
-KINDS = ["convnet", "lenet", *PUBLISHED]
+KINDS = ["convnet", "lenet", "googlenet_bn", *PUBLISHED]
 SIZE = {
     "alexnet": 227,
     "alexnet_bn": 227,
@@ -61,6 +66,10 @@ def test_variants_have_the_published_number_of_parameters() -> None:
     assert count(meta_net("lenet", channels=1, classes=10)) == 431_080
     assert count(meta_net("alexnet", groups=1)) == 62_378_344
     assert count(meta_net("googlenet", aux_weight=0.0)) == 6_998_552
+    # figure 5 of Ioffe & Szegedy states the channels of each block, which are counted here
+    blocks = list(BLOCKS.values())
+    inputs = list(accumulate(blocks, outputs_of, initial=192))
+    assert inputs[1:] == [256, 320, 576, 576, 576, 576, 576, 1024, 1024, 1024]
     assert count(meta_net("resnet50", zero_gamma=True)) == PUBLISHED["resnet50"]
 
 

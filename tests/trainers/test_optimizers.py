@@ -18,6 +18,7 @@ from trainers.build.optimizers import build_optimizer, note_on_skip
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups
+from trainers.optimizers.fused import make_sgd
 from trainers.optimizers.rate_inside import RateInsideSGD
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import local_rank_info
@@ -51,14 +52,30 @@ def sgd_oracle(w: list[float], grads: list[list[float]], rates: list[float], *, 
     return w
 
 
+@pytest.mark.parametrize("layout", ["alike", "mixed"])
 @pytest.mark.parametrize("nesterov", [False, True])
-def test_torch_s_sgd_matches_its_equations(nesterov: bool) -> None:
+def test_sgd_matches_its_equations(nesterov: bool, layout: str) -> None:
+    """Forces, as mixed, gradients that lie in memory otherwise than their weights: the fused kernel misreads them."""
     rates = [0.1, 0.2, 0.05, 0.1]
-    options = {"momentum": 0.9, "weight_decay": 0.01, "nesterov": nesterov}
-    starts, grads, ends = trained(lambda params: torch.optim.SGD(params, lr=0.0, **options), rates)
+
+    def make(params: list[nn.Parameter]) -> torch.optim.Optimizer:
+        return make_sgd([{"params": params}], momentum=0.9, weight_decay=0.01, nesterov=nesterov)
+
+    assert make([nn.Parameter(torch.ones(2))]).defaults["fused"]
+    starts, grads, ends = trained(make, rates, layout=layout)
     for start, of_layer, end in zip(starts, grads, ends, strict=True):
         wanted = sgd_oracle(flat(start), [flat(g) for g in of_layer], rates, nesterov=nesterov)
         torch.testing.assert_close(end.flatten(), torch.tensor(wanted, dtype=end.dtype))
+
+
+def test_sgd_updates_16_bit_weights() -> None:
+    """The fused SGD of torch 2.13 leaves most of them as they are on a CPU."""
+    weight = nn.Parameter(torch.ones(1000, dtype=torch.bfloat16))
+    optimizer = make_sgd([{"params": [weight]}], momentum=0.9, weight_decay=0.0, nesterov=False)
+    optimizer.param_groups[0]["lr"] = 0.5
+    weight.grad = torch.ones_like(weight)
+    optimizer.step()
+    assert weight.tolist() == [0.5] * 1000
 
 
 def caffe_oracle(w: list[float], grads: list[list[float]], rates: list[float]) -> list[float]:

@@ -25,11 +25,22 @@ Build = Callable[[choices.Native | choices.PlannedCollective], Allreduce]
 
 
 def build_allreduce(
-    choice: choices.Collective, world: int, *, choice_store: AutoChoiceStore, nodes: int = 1, device: torch.device = CPU
+    choice: choices.Collective,
+    world: int,
+    *,
+    choice_store: AutoChoiceStore,
+    nodes: int = 1,
+    device: torch.device = CPU,
+    group: dist.ProcessGroup | None = None,
 ) -> Allreduce:
-    """Return the all-reduce of ranks that are numbered node by node; `choice_store` stores the choices of `auto`."""
+    """Return the all-reduce of ranks that are numbered node by node; `choice_store` stores the choices of `auto`.
+
+    `group`: the ranks on CPUs that sum; None: all.
+    """
     hosts = hosts_of(world, nodes)
-    build = partial(_build_one, hosts=hosts, device=device, group=make_gpu_group(device, timeout_s=choice.timeout_s))
+    build = partial(
+        _build_one, hosts=hosts, device=device, group=group or make_gpu_group(device, timeout_s=choice.timeout_s)
+    )
     if isinstance(choice, choices.Auto):
         resolved = choose_collectives(choice, hosts, device=device, choice_store=choice_store)
         return _build_by_size(resolved, build)

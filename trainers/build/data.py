@@ -14,14 +14,18 @@ from trainers.build.imported import describe, make_callable, make_part
 from trainers.data.augmented_split import AugmentedSplit
 from trainers.data.images.bad_images import BadImages
 from trainers.data.images.image_folder import check_counts, list_images
+from trainers.data.images.image_list import select_listed
 from trainers.data.images.image_split import Images, new_bad_marks
+from trainers.data.images.sent_list import FolderLists, list_once
 from trainers.data.memory_store.sample_store import Files, SampleStore
 from trainers.data.sample_split import SampleSplit, check_dataset, check_sample
 from trainers.data.shards.shard_index import read_index
+from trainers.data.sources.bodies import bodies
 from trainers.data.sources.digits import digits
 from trainers.data.sources.glyphs import glyphs
 from trainers.data.sources.synthetic import synthetic
 from trainers.data.split import Split
+from trainers.data.text.byte_windows import byte_windows
 from trainers.data.text.reversal import reversal
 from trainers.data.text.sentence_pairs import read_pairs
 
@@ -43,6 +47,8 @@ def _build_splits(
     choice: choices.Data, seed: int, *, first: FirstAugmentation, bad_images: Path | None
 ) -> tuple[Split, Split]:
     match choice:
+        case choices.Bodies():
+            return _build_bodies(choice, seed)
         case choices.Digits():
             return digits()
         case choices.Folder() | choices.Shards():
@@ -72,10 +78,25 @@ def _build_splits(
             )
         case choices.Pairs():
             return _build_pairs(choice)
+        case choices.Text():
+            return _build_text(choice)
         case choices.ImportedData():
             return _build_own(choice, seed)
         case _:
             assert_never(choice)
+
+
+def _build_bodies(choice: choices.Bodies, seed: int) -> tuple[Split, Split]:
+    return bodies(choice.edge, train_samples=choice.train_samples, heldout_samples=choice.heldout_samples, seed=seed)
+
+
+def _build_text(choice: choices.Text) -> tuple[Split, Split]:
+    return byte_windows(
+        Path(choice.path) if choice.path else None,
+        context=choice.context,
+        train_samples=choice.train_samples,
+        heldout_samples=choice.heldout_samples,
+    )
 
 
 def _build_own(choice: choices.ImportedData, seed: int) -> tuple[Split, Split]:
@@ -122,17 +143,27 @@ def _build_images(
 
 
 def _list_files(choice: choices.Folder | choices.Shards) -> tuple[Files, Files]:
+    if isinstance(choice, choices.Folder):
+        lists = list_once(partial(_list_folder, choice))  # thousands of ranks would scan the folder at once
+        return lists.train, lists.heldout
     root = Path(choice.path)
-    train: Files
-    heldout: Files
-    if isinstance(choice, choices.Shards):
-        train, heldout, classes = read_index(root)
-    else:
-        train, heldout, names = list_images(root, heldout_samples=choice.heldout_samples)
-        classes = len(names)
-    found = classes, len(train.labels), len(heldout.labels)
-    check_counts(root, found, (choice.classes, choice.train_samples, choice.heldout_samples))
+    images, heldout, classes = read_index(root)
+    train = images if choice.image_list is None else select_listed(images, root, Path(choice.image_list))
+    _check_files(choice, train, heldout, classes)
     return train, heldout
+
+
+def _list_folder(choice: choices.Folder) -> FolderLists:
+    root = Path(choice.path)
+    files, heldout, names = list_images(root, heldout_samples=choice.heldout_samples)
+    train = files if choice.image_list is None else select_listed(files, root, Path(choice.image_list))
+    _check_files(choice, train, heldout, len(names))
+    return FolderLists(train, heldout, len(names))
+
+
+def _check_files(choice: choices.Folder | choices.Shards, train: Files, heldout: Files, classes: int) -> None:
+    found = classes, len(train.labels), len(heldout.labels)
+    check_counts(Path(choice.path), found, (choice.classes, choice.train_samples, choice.heldout_samples))
 
 
 def _build_memory(choice: choices.InMemory, files: Files, *, shared: bool) -> SampleStore:

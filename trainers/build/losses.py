@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from contract.spec.choices import losses as choices
-from contract.spec.choices.data import Sentences
+from contract.spec.choices.data import Sentences, Text
 from contract.spec.run import RunSpec
 from trainers.build.imported import make_callable
 from trainers.data.text.vocabulary import PADDING
@@ -14,11 +14,19 @@ from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
 from trainers.losses.loss import Loss
 from trainers.losses.own_loss import OwnLoss
+from trainers.losses.tokens import TokenCrossEntropy
 from trainers.losses.translation import Translation
+from trainers.tensor.cross_entropy import ShardedCrossEntropy
+from trainers.tensor.mesh import Mesh
 
 
-def build_loss(run: RunSpec, model: nn.Module) -> Loss:
-    """Return the loss; a model with auxiliary heads has their weight in the attribute `aux_weight`."""
+def build_loss(run: RunSpec, model: nn.Module, mesh: Mesh | None = None) -> Loss:
+    """Return the loss, of logits that are cut over the ranks of `mesh` if there is one.
+
+    A model with auxiliary heads has their weight in the attribute `aux_weight`.
+    """
+    if mesh is not None:
+        return ShardedCrossEntropy(mesh)
     one_head = _build_for_one_head(run, model)
     weight = getattr(model, "aux_weight", None)
     return one_head if weight is None else Heads(one_head, weight=weight)
@@ -30,6 +38,8 @@ def _build_for_one_head(run: RunSpec, model: nn.Module) -> Loss:
             return build_own_loss(run.loss, next(model.parameters()).device)
         case choices.CrossEntropy() if isinstance(run.data, Sentences):
             return Translation(padding=PADDING, label_smoothing=run.label_smoothing)
+        case choices.CrossEntropy() if isinstance(run.data, Text):
+            return TokenCrossEntropy(label_smoothing=run.label_smoothing)
         case choices.CrossEntropy():
             return CrossEntropy(label_smoothing=run.label_smoothing)
         case _:

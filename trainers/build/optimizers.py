@@ -12,9 +12,11 @@ from trainers.build.imported import describe, make_part
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import NORMS, adapting_groups, decaying_groups
+from trainers.optimizers.fused import make_sgd
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
 from trainers.optimizers.rate_inside import RateInsideSGD
+from trainers.preconditioners.kfac import KFAC
 from trainers.training.precision import WIRE_SCALE, LossScale
 
 
@@ -26,11 +28,15 @@ def build_loss_scale(run: RunSpec) -> LossScale | None:
     return LossScale(WIRE_SCALE) if sends and getattr(run.collective, "wire", None) == "float16" else None
 
 
-def build_optimizer(run: RunSpec, model: nn.Module, scale: LossScale | None = None) -> torch.optim.Optimizer:
+def build_optimizer(
+    run: RunSpec, model: nn.Module, scale: LossScale | None = None, preconditioner: KFAC | None = None
+) -> torch.optim.Optimizer:
     """Return the optimizer of one replica; the training loop sets its learning rate before every step."""
     built = _build(run.optimizer, model)
     if scale is not None:
-        scale.attach(built)  # before clipping, which needs unscaled gradients
+        scale.attach(built)  # before what follows, which needs unscaled gradients
+    if preconditioner is not None:
+        preconditioner.attach(built)
     if run.clip_norm is not None:
         clip(built, run.clip_norm)
     return built
@@ -94,7 +100,7 @@ def _build_sgd(choice: choices.SGD, model: nn.Module) -> torch.optim.Optimizer:
     momentum, weight_decay = choice.momentum, choice.weight_decay
     if choice.form == "rate_inside" and momentum:  # without momentum the forms are equal, and need no velocity
         return RateInsideSGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay)
-    return torch.optim.SGD(groups, lr=0.0, momentum=momentum, weight_decay=weight_decay, nesterov=choice.nesterov)
+    return make_sgd(groups, momentum=momentum, weight_decay=weight_decay, nesterov=choice.nesterov)
 
 
 def _build_own(choice: choices.ImportedOptimizer, model: nn.Module) -> torch.optim.Optimizer:

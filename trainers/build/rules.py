@@ -1,5 +1,6 @@
 """Build the update rule."""
 
+from functools import partial
 from typing import assert_never
 
 import torch
@@ -11,6 +12,7 @@ from trainers.build.centers import build_center, build_client
 from trainers.collectives.runners import native
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.side_stream import SideStream
+from trainers.preconditioners.kfac import KFAC
 from trainers.rules.asynchronous import AsynchronousSGD
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center_update import GradientUpdate
@@ -19,6 +21,8 @@ from trainers.rules.elastic import ElasticAveraging
 from trainers.rules.flat_vector import flatten_weights, order_in_memory
 from trainers.rules.rule import Rule
 from trainers.rules.sync import Sync
+from trainers.tensor.mesh import Mesh
+from trainers.tensor.sharded_sync import ShardedSync
 from trainers.training.precision import LossScale
 
 
@@ -29,18 +33,29 @@ def build_rule(
     *,
     allreduce: Allreduce,
     scale: LossScale | None = None,
+    mesh: Mesh | None = None,
+    preconditioner: KFAC | None = None,
     timed: CallTimer = call_untimed,
     updating: CallTimer = call_untimed,
 ) -> Rule:
     """Return the rule; `timed` counts the time of calls as communication, `updating` as the update.
 
-    `scale` is attached to the optimizer already, for the rules that call its step.
+    `scale` and `preconditioner` are attached to the optimizer already, for the rules that call its step. `mesh`: of
+    this rank's replica, if several ranks share one; `allreduce` is among replicas.
     """
     choice, params = run.rule, list(model.parameters())
     match choice:
         case choices.Sync():
             return _build_synchronous(
-                run, choice, params, optimizer, allreduce=allreduce, timed=timed, updating=updating
+                run,
+                choice,
+                params,
+                optimizer,
+                allreduce=allreduce,
+                mesh=mesh,
+                preconditioner=preconditioner,
+                timed=timed,
+                updating=updating,
             )
         case choices.EASGD():
             return _build_elastic(run, choice, params, optimizer, allreduce=allreduce, timed=timed, updating=updating)
@@ -57,12 +72,15 @@ def _build_synchronous(
     optimizer: torch.optim.Optimizer,
     *,
     allreduce: Allreduce,
+    mesh: Mesh | None,
+    preconditioner: KFAC | None,
     timed: CallTimer,
     updating: CallTimer,
 ) -> Sync:
-    world, side = run.resources.world, SideStream()
+    world, side = run.replicas, SideStream()
     early = EarlyMeans(native.allreduce, world=world, side=side) if are_early(params[0].device.type) else None
-    return Sync(
+    build = Sync if mesh is None else partial(ShardedSync, mesh)
+    return build(
         params,
         optimizer,
         allreduce=allreduce,
@@ -70,6 +88,7 @@ def _build_synchronous(
         packed=choice.packed,
         overlap=choice.overlap,
         early=early,
+        preconditioner=preconditioner,
         side=side,
         timed=timed,
         updating=updating,

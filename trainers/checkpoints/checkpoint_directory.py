@@ -1,6 +1,7 @@
 """CheckpointDirectory: the folder of a run's checkpoints: list, read and write them, and delete the oldest."""
 
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -81,17 +82,34 @@ class CheckpointDirectory:
 
     def read_manifest(self, name: str) -> Manifest:
         """Read a checkpoint's manifest; raise DamagedCheckpoint if it differs from what was written."""
+        return self.parse_manifest(name, self.read_bytes(name, MANIFEST))
+
+    def read_bytes(self, name: str, part: str) -> bytes:
+        """Return the bytes of a file of a checkpoint, unchecked; raise DamagedCheckpoint if it cannot be read."""
         try:
-            content = json.loads((self._path / name / MANIFEST).read_bytes())
+            return (self._path / name / part).read_bytes()
+        except OSError as error:
+            raise DamagedCheckpoint(f"{name}/{part}: {error}") from error
+
+    def parse_manifest(self, name: str, data: bytes) -> Manifest:
+        """Return the manifest in a file's bytes; raise DamagedCheckpoint if it differs from what was written."""
+        try:
+            content = json.loads(data)
             if content.pop("sha256") != _digest(content):
                 raise DamagedCheckpoint(f"{name}/{MANIFEST}: its checksum differs")
             parts = {part: FileChecksum(*checksum) for part, checksum in content.pop("parts").items()}
             return Manifest(**content, parts=parts)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedCheckpoint(f"{name}/{MANIFEST}: {error or type(error).__name__}") from error
 
     def read_part(self, name: str, manifest: Manifest, part: str) -> PartState:
         """Read one part onto the CPU; raise DamagedCheckpoint if it differs from what was written."""
+        content = self.read_checked(name, manifest, part)
+        state: PartState = torch.load(content, map_location="cpu", weights_only=True)
+        return state
+
+    def read_checked(self, name: str, manifest: Manifest, part: str) -> io.BytesIO:
+        """Return the bytes of one part; raise DamagedCheckpoint if they differ from what was written."""
         path, expected = self._path / name / part, manifest.parts.get(part)
         if expected is None:
             raise DamagedCheckpoint(f"{name}: there is no {part} in it")
@@ -101,10 +119,9 @@ class CheckpointDirectory:
                 raise DamagedCheckpoint(f"{name}/{part}: {found.size_bytes:,} of {expected.size_bytes:,} bytes")
             if found != expected:
                 raise DamagedCheckpoint(f"{name}/{part}: its checksum differs")
-            state: PartState = torch.load(content, map_location="cpu", weights_only=True)
         except OSError as error:
             raise DamagedCheckpoint(f"{name}/{part}: {error.strerror or error}") from error
-        return state
+        return content
 
     def _delete_old(self, written: Manifest) -> None:
         """Delete what is not retained, except the next checkpoint: other ranks may write their parts of it already."""

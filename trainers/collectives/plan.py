@@ -7,15 +7,16 @@ itself: on 4,096 ranks a ring has 33 million sends, of which a rank takes part i
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+Operation = Literal["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,14 @@ class Sends(Sequence[Send]):
             self.src_M[chosen], self.dst_M[chosen], self.start_M[chosen], self.size_M[chosen], self.add_M[chosen]
         )
 
+    def has_same_load(self, other: "Sends") -> bool:
+        """Return whether both have the same arrays of ranks and sizes; equal numbers in different arrays do not count.
+
+        The comparison of identities is fast, so prices evaluate the equal rounds of a ring once.
+        """
+        same = (self.src_M is other.src_M, self.dst_M is other.dst_M)
+        return all((*same, self.size_M is other.size_M, self.add_M is other.add_M))
+
     @property
     def columns(self) -> tuple[Integers, Integers, Integers, Integers, Flags]:
         """Return src_M, dst_M, start_M, size_M, add_M."""
@@ -93,6 +102,7 @@ class Plan:
     chunks: int  # the vector is cut into this many chunks of equal length
     make: Callable[[int | None], Iterable[Round]] = field(repr=False)  # None: of all ranks; a rank: its own sends
     shape: Mapping[str, int] = field(default_factory=dict)  # the parameters of the kind: rows, k, ...
+    operation: Operation = "all_reduce"
 
     def __iter__(self) -> Iterator[Round]:
         return iter(self.make(None))
@@ -118,9 +128,23 @@ def run_in_parallel(*plans: Iterable[Round], own: int | None = None) -> Iterator
 
     `own`: the plans are the sends of that rank alone, which are few, so a list serves better than columns.
     """
+    before: list[Sends] = []
+    merged: Round = ()
     for rounds in zip_longest(*plans, fillvalue=()):
         if own is not None:
             yield [send for sends in rounds for send in sends]
             continue
-        columns = [Sends.of(sends).columns for sends in rounds if len(sends)]
-        yield Sends(*map(np.concatenate, zip(*columns, strict=True))) if columns else ()
+        parts = [Sends.of(sends) for sends in rounds if len(sends)]
+        merged = _merge(parts, before, merged)
+        before = parts
+        yield merged
+
+
+def _merge(parts: list[Sends], before: list[Sends], merged: Round) -> Round:
+    """Return one round of all parts; of parts that only carry other chunks than those before, as `merged` has them."""
+    if not parts:
+        return ()
+    is_same = len(parts) == len(before) and all(map(Sends.has_same_load, parts, before))
+    if is_same and isinstance(merged, Sends):
+        return replace(merged, start_M=np.concatenate([part.start_M for part in parts]))
+    return Sends(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))

@@ -1,10 +1,10 @@
-"""Verification of a plan without a network: every rank must end with the same bits of the whole sum."""
+"""Verification of a plan without a network: every rank must end with the same bits of what the operation promises."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from trainers.collectives.plan import Integers, Round, Sends
+from trainers.collectives.plan import Integers, Operation, Round, Sends, split
 
 
 def verify_plan(rounds: Iterable[Round], *, world: int, chunks: int) -> None:
@@ -12,13 +12,40 @@ def verify_plan(rounds: Iterable[Round], *, world: int, chunks: int) -> None:
 
     Raise ValueError with the first error: the round, the ranks and the chunk.
     """
+    _deliver(rounds, world=world, chunks=chunks).raise_if_unfinished()
+
+
+def verify_operation(rounds: Iterable[Round], operation: Operation, *, ranks: Sequence[int], chunks: int) -> None:
+    """Prove that a plan among `ranks` does what its operation promises; the i-th block belongs to ranks[i].
+
+    Raise ValueError with the first error: the round, the ranks and the chunk.
+    """
+    values = _deliver(rounds, world=len(ranks), chunks=chunks)
+    owner_C = np.concatenate(
+        [np.full(len(block), rank) for rank, block in zip(ranks, split(range(chunks), len(ranks)), strict=True)]
+    )
+    first_C = np.full(chunks, ranks[0])
+    match operation:
+        case "all_reduce":
+            values.raise_if_unfinished()
+        case "all_gather":
+            values.raise_unless_copied(owner_C)
+        case "broadcast":
+            values.raise_unless_copied(first_C)
+        case "reduce_scatter":
+            values.raise_unless_summed(owner_C)
+        case "reduce":
+            values.raise_unless_summed(first_C)
+
+
+def _deliver(rounds: Iterable[Round], *, world: int, chunks: int) -> "_RankValues":
     values = _RankValues(world, chunks)
     for number, sends in enumerate(rounds):
         try:
             values.deliver(Sends.of(sends))
         except ValueError as error:
             raise ValueError(f"round {number}: {error}") from None
-    values.raise_if_unfinished()
+    return values
 
 
 class _PartialSums:
@@ -89,6 +116,18 @@ class _RankValues:
         for cell in np.flatnonzero(self.cells != np.tile(self.cells[: self.chunks], self.world)):
             rank, chunk = divmod(int(cell), self.chunks)
             raise ValueError(f"ranks 0 and {rank} sum chunk {chunk} in different orders, so their bits may differ")
+
+    def raise_unless_summed(self, owner_C: Integers) -> None:
+        """Raise ValueError unless the owner of every chunk has the complete sum of the chunk."""
+        for chunk, owner in enumerate(owner_C.tolist()):
+            if missing := self.sums.missing(int(self.cells[owner * self.chunks + chunk])):
+                raise ValueError(f"rank {owner} ends without {_rank_names(missing)} in chunk {chunk}")
+
+    def raise_unless_copied(self, owner_C: Integers) -> None:
+        """Raise ValueError unless every rank has the value of each chunk's owner."""
+        for cell in np.flatnonzero(self.cells != np.tile(owner_C, self.world)):
+            rank, chunk = divmod(int(cell), self.chunks)
+            raise ValueError(f"rank {rank} ends without the value of rank {owner_C[chunk]} in chunk {chunk}")
 
     def _check_ranks_and_chunks(self, sends: Sends) -> None:
         for ranks in (sends.src_M, sends.dst_M):

@@ -46,8 +46,9 @@ class Batches(Protocol):
 class Loader:
     """The source of all batches of a rank; with `workers` > 0 that many processes load them."""
 
-    def __init__(self, workers: int = 0) -> None:
-        self._workers = workers
+    def __init__(self, workers: int = 0, *, pins: bool = False) -> None:
+        """`pins`: the run's device is a GPU, so batches of the workers are copied to page-locked memory."""
+        self._workers, self.pins = workers, pins
         self._pool: WorkerPool | None = None
 
     @property
@@ -58,7 +59,7 @@ class Loader:
     def start(self) -> None:
         """Start the workers, which take a second or two until they can load."""
         if self._workers and self._pool is None:
-            self._pool = WorkerPool(self._workers)
+            self._pool = WorkerPool(self._workers, pins=self.pins)
 
     def batches(self, split: Split, indices: Iterable[Tensor], *, at_last: Callable[[], None] | None = None) -> Batches:
         """Return `split.batch(index_B)` for every index_B, in order.

@@ -79,7 +79,9 @@ def check_sample(split: SampleSplit, shape: tuple[int, ...], classes: int | None
         raise ValueError(f"an input of {split.name} has the shape {found}, and the spec states {stated}")
     if classes is None:
         return
-    if target.shape != (1,) or target.is_floating_point():
+    each = (1, *shape[1:]) if len(shape) == 4 and target.dim() > 1 else (1,)  # of a volume's voxels, or of the sample
+    if target.shape != each or target.is_floating_point():
         raise ValueError(f"a target of {split.name} is no number of a class, but the spec states {classes} classes")
-    if not 0 <= int(target) < classes:
-        raise ValueError(f"sample 0 of {split.name} has the class {int(target)}; the {classes} classes begin at 0")
+    for worst in (int(target.min()), int(target.max())):
+        if not 0 <= worst < classes:
+            raise ValueError(f"sample 0 of {split.name} has the class {worst}; the {classes} classes begin at 0")

@@ -14,9 +14,11 @@ from contract.folder.lost_rank import LostRank
 from contract.folder.rank_failure import RankFailure
 from contract.folder.rank_times import COLUMNS
 from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
 from trainers.checkpoints.save_result import SaveResult
 from trainers.progress.auto_choice_store import AutoChoiceStore
 from trainers.progress.event_history import end_torn_line, read_last_step
+from trainers.progress.run_outputs import record_outputs
 
 
 class Reporter:
@@ -114,9 +116,11 @@ class Reporter:
         )
         print(f"rank {rank} is lost ({reason}); the run continues without it from step {step}", flush=True)
 
-    def finished(self, step: int) -> None:
-        """Report that the run has taken all its steps."""
-        self._append(Finished(attempt=self._attempt, at=time.time(), step=step))
+    def finished(self, run: RunSpec) -> None:
+        """Record the outputs, and then report that the run has taken all its steps."""
+        if self._file is not None:
+            has_record = record_outputs(self.folder, self._attempt, run)
+            self._append(Finished(attempt=self._attempt, at=time.time(), step=run.steps, outputs=has_record))
 
     def failed(self, failure: RankFailure) -> None:
         """Report the failure that ended the attempt."""

@@ -14,10 +14,10 @@ TIMEOUT = re.compile(
     r"|has published no address|did not reach the center",
     re.I,
 )
-# texts of the dynamic linker, of CUDA, and of device.py
+# texts of the dynamic linker, of CUDA, of device.py and of open_files.py
 WRONG_ENVIRONMENT = re.compile(
     r"cannot open shared object|undefined symbol|no nvidia driver|driver version is insufficient|no kernel image"
-    r"|the spec requests GPUs",
+    r"|the spec requests GPUs|the limit of open files is",
     re.I,
 )
 

@@ -4,7 +4,7 @@ import sys
 import time
 import traceback
 
-from contract.folder.rank_failure import RankFailure
+from contract.folder.rank_failure import RankFailure, has_cause
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from trainers.collectives.wire.rank_lost import RankLost
@@ -21,21 +21,26 @@ ECHO_TEXTS = (
     "remote process exited",
 )
 CAUSE_TIMEOUT_S = 3.0  # how long an echo waits for the record of the rank that failed first
-POLL_S = 0.02
+# all ranks wait at once: each looks at one file, after 0.02 s, then after half as long again, up to a second
+FIRST_POLL_S, POLL_S, SLOWER = 0.02, 1.0, 1.5
 
 
 def record_failure(folder: RunFolder, attempt: int, rank_info: RankInfo, error: BaseException) -> RankFailure:
-    """Record why this rank failed; return the attempt's first failure, which is an echo if no cause is known."""
+    """Record why this rank failed; return the attempt's first failure, which is an echo if no cause is known.
+
+    Rank 0 alone, which reports the failure, reads the records of all ranks; other ranks return their own record. They
+    wait for the cause as well, because Slurm kills all ranks when one has ended.
+    """
     failure = _make_failure(rank_info, error)
     # a rank that stalled and is resumed to be killed must not overwrite the record that other ranks made of it
-    recorded = folder.read_rank_failures(attempt) if failure.echo else []
-    if not any(other.rank == rank_info.rank and not other.echo for other in recorded):
+    recorded = folder.read_rank_failures(attempt, [rank_info.rank]) if failure.echo else []
+    if all(other.echo for other in recorded):
         folder.write_rank_failure(attempt, failure)
     if isinstance(error, RankLost) and error.is_unresponsive:
         _record_unresponsive(folder, attempt, error, failure)
     if failure.echo:
         _wait_for_cause(folder, attempt)
-    return folder.read_rank_failures(attempt)[0]
+    return folder.read_rank_failures(attempt, [rank_info.rank] if rank_info.rank else None)[0]
 
 
 def _make_failure(rank_info: RankInfo, error: BaseException) -> RankFailure:
@@ -61,7 +66,7 @@ def _record_unresponsive(folder: RunFolder, attempt: int, error: RankLost, own: 
     """Record the failure of ranks that stall: they cannot do so themselves, and their processes do not end."""
     roster = folder.read_roster(attempt)
     for rank in error.ranks:
-        if all(failure.rank != rank for failure in folder.read_rank_failures(attempt)):
+        if not folder.read_rank_failures(attempt, [rank]):
             host = roster.hosts[rank] if roster and rank < len(roster.hosts) else ""
             failure = RankFailure(
                 at=own.at,
@@ -94,6 +99,7 @@ def _raising_package(error: BaseException) -> str:
 
 
 def _wait_for_cause(folder: RunFolder, attempt: int) -> None:
-    deadline = time.monotonic() + CAUSE_TIMEOUT_S
-    while folder.read_rank_failures(attempt)[0].echo and time.monotonic() < deadline:
-        time.sleep(POLL_S)
+    deadline, poll_s = time.monotonic() + CAUSE_TIMEOUT_S, FIRST_POLL_S
+    while not has_cause(folder.path, attempt) and (remaining_s := deadline - time.monotonic()) > 0:
+        time.sleep(min(poll_s, remaining_s))
+        poll_s = min(SLOWER * poll_s, POLL_S)

@@ -18,6 +18,7 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]  # not i
 from contract.folder.rank_failure import RankRoster
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.run_folder import RunFolder
+from trainers.collectives.open_files import choose_mesh, raise_open_files, report_short
 from trainers.collectives.wire.address import own_address, use_reachable_address
 from trainers.collectives.wire.group_secret import register_secret
 from trainers.collectives.wire.handshake import SECRET_BYTES, Identity
@@ -31,7 +32,7 @@ RENDEZVOUS_TIMEOUT_S = 300  # Slurm may start the ranks of a large job minutes a
 COLLECTIVE_TIMEOUT_S = 1800  # a collective that takes longer has lost a rank without an error
 # thousands of ranks wait for one file on a shared disk: from FIRST_POLL_S on, each waits half as long again
 FIRST_POLL_S, POLL_S, SLOWER = 0.002, 1.0, 1.5
-SCAN_AFTER_S, SCAN_SLOWER = 0.5, 2  # a scan for failed ranks reads a folder of all ranks, so it is rarer still
+SCAN_AFTER_S, SCAN_SLOWER = 0.5, 2  # a search for failed ranks lists a folder of all ranks, so it is rarer still
 LOOPBACK = "127.0.0.1"
 
 # torch holds only the C++ part of a store, and fails when it calls a method of a Python part that is gone
@@ -41,8 +42,10 @@ _STORES: "WeakKeyDictionary[dist.ProcessGroup, RankStore]" = WeakKeyDictionary()
 def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, device: torch.device) -> RankStore:
     """Join torch's process group of all ranks; return the store that all ranks share.
 
-    Raise DeviceError on every rank if the ranks' devices do not fit together.
+    Raise DeviceError on every rank if the ranks' devices do not fit together, and OSError on rank 0 if its limit of
+    open files is too low for the store.
     """
+    is_short_of_files = raise_open_files(rank_info.rank, rank_info.world)
     if rank_info.address == LOOPBACK:
         # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
@@ -52,7 +55,10 @@ def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, 
     secret = bytes.fromhex(point.secret)
     identity = Identity(secret, protocol.PURPOSE, rank_info.rank)
     store = RankStore((point.host, point.port), identity, timeout_s=RENDEZVOUS_TIMEOUT_S)
+    if is_short_of_files:
+        report_short(store)
     agree_on_device(store, rank_info, device)  # before the group, because a group's ranks need the same backend
+    choose_mesh(store)  # rank 0 has heard every rank, so all ranks see the same
     dist.init_process_group(
         group_backend(device),
         store=PrefixStore("group", store),
@@ -103,8 +109,8 @@ def await_point(folder: RunFolder, attempt: int) -> RendezvousPoint:
         if (now := time.monotonic()) > start + RENDEZVOUS_TIMEOUT_S:
             raise TimeoutError(f"rank 0 has published no address in {folder.path} within {RENDEZVOUS_TIMEOUT_S} s")
         if now >= scan_at:
-            if failures := folder.read_rank_failures(attempt):
-                raise ConnectionError(f"rank {failures[0].rank} failed before the rendezvous of the ranks")
+            if failed := folder.list_failed_ranks(attempt):
+                raise ConnectionError(f"rank {failed[0]} failed before the rendezvous of the ranks")
             scan_at = start + SCAN_SLOWER * (now - start)
         time.sleep(poll_s)
         poll_s = min(SLOWER * poll_s, POLL_S)  # ranks of one host start together; other hosts may take minutes

@@ -1,12 +1,15 @@
 """Initial weights: a run starts from the weights that another run evaluates, as its checkpoint has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from torch import Tensor
 
 from contract.spec.checkpoint import InitialWeights
-from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, DamagedCheckpoint, rank_part
+from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, DamagedCheckpoint, Manifest, PartState
+from trainers.collectives.json_exchange import gather_json
+from trainers.recovery.checkpoint_reading import read_together, share_of_ranks
+from trainers.recovery.mean_buffers import mean_buffers
 from trainers.training.state import TrainingState
 
 AVERAGE, MODEL = "average.", "model."  # prefixes of names in a checkpoint
@@ -15,19 +18,40 @@ AVERAGE, MODEL = "average.", "model."  # prefixes of names in a checkpoint
 def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank: int, world: int) -> None:
     """Load the weights, and the buffers of the same rank, or their mean if there were more or fewer ranks.
 
-    Raise ValueError if they cannot be had.
+    All ranks call this together. Rank 0 sends the weights alone, without the optimizer's state, and no rank reads the
+    parts of ranks if the net has no buffers. Raise ValueError if they cannot be had.
     """
     assert weights.folder is not None, "the service resolves the run at its submission"
     assert weights.checkpoint is not None
     directory = CheckpointDirectory(Path(weights.folder) / "checkpoints", retained=1)
+    like = dict(state.model.named_buffers())
+
+    def ranks_of(manifest: Manifest) -> Sequence[int]:
+        if not like:
+            return []
+        return [rank] if manifest.world == world else share_of_ranks(manifest)
+
     try:
-        manifest = directory.read_manifest(weights.checkpoint)
-        shared = directory.read_part(weights.checkpoint, manifest, SHARED)
-        ranks = [rank] if manifest.world == world else range(manifest.world)
-        parts = [directory.read_part(weights.checkpoint, manifest, rank_part(one)) for one in ranks]
+        found = read_together(directory, weights.checkpoint, ranks_of, select=_select_evaluated)
     except DamagedCheckpoint as damage:
         raise ValueError(f"the initial weights of run {weights.run} cannot be read: {damage}") from damage
-    state.start_from(evaluated(shared["parameters"]), [evaluated(part["buffers"]) for part in parts])
+    buffers = [evaluated(part["buffers"]) for part in found.rank_states]
+    if like and found.manifest.world != world:
+        _check_buffers(buffers, like)
+        buffers = [mean_buffers(like, buffers, world=found.manifest.world)]
+    state.start_from(found.shared["parameters"], buffers or [{}])
+
+
+def _select_evaluated(shared: PartState) -> PartState:
+    return {"parameters": evaluated(shared["parameters"])}
+
+
+def _check_buffers(saved: Sequence[Mapping[str, Tensor]], like: Mapping[str, Tensor]) -> None:
+    """Raise ValueError on all ranks if a rank has read buffers of another net, which have no mean here."""
+    shapes = {name: list(tensor.shape) for name, tensor in like.items()}
+    differs = any({name: list(tensor.shape) for name, tensor in part.items()} != shapes for part in saved)
+    if any(gather_json(differs)):
+        raise ValueError("a checkpoint of another model: its buffers have other names or shapes")
 
 
 def evaluated(saved: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,6 +1,7 @@
 """Resume an attempt from the newest checkpoint that every rank can read undamaged."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -8,21 +9,17 @@ import torch
 from contract.spec.checks.extension import has_open_end
 from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
-from trainers.checkpoints.checkpoint_directory import (
-    SHARED,
-    CheckpointDirectory,
-    DamagedCheckpoint,
-    Manifest,
-    rank_part,
-)
-from trainers.collectives.json_exchange import broadcast_json, gather_json
+from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, DamagedCheckpoint, Manifest, rank_part
+from trainers.collectives.json_exchange import broadcast_json
 from trainers.ranks.rank_info import RankInfo
+from trainers.recovery.checkpoint_reading import Parts, read_together, share_of_ranks
 from trainers.recovery.mean_buffers import mean_buffers
-from trainers.training.state import StateDict, TrainingState
+from trainers.rules.rule import Rule
+from trainers.training.state import TrainingState
 
 # fields that may change between attempts: they decide where and how a run is computed, not its result; a run whose
 # schedule does not depend on the total number of epochs may also get more of them
-CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint"})
+CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint", "tensor"})
 
 
 class ResumePoint(NamedTuple):
@@ -30,14 +27,6 @@ class ResumePoint(NamedTuple):
 
     step: int
     notes: list[str]
-
-
-class _Parts(NamedTuple):
-    """The parts of a checkpoint that this rank has read."""
-
-    manifest: Manifest
-    shared: StateDict
-    rank_states: list[StateDict]
 
 
 def resume(
@@ -50,14 +39,13 @@ def resume(
     names = broadcast_json(directory.list_complete() if rank_info.rank == 0 else None)
     notes: list[str] = []
     for name in names:
-        found = _read_parts(directory, name, rank_info, replicas_differ=state.rule.replicas_differ)
-        of_ranks = gather_json(found if isinstance(found, str) else None)
-        if damages := [damage for damage in of_ranks if damage]:
-            notes.append(f"passed over a damaged checkpoint: {damages[0]}")
+        try:
+            found = read_together(directory, name, partial(_ranks_to_read, rank_info=rank_info, rule=state.rule))
+        except DamagedCheckpoint as damage:
+            notes.append(f"passed over a damaged checkpoint: {damage}")
             if rank_info.rank == 0:
                 directory.mark_damaged(name)
             continue
-        assert not isinstance(found, str)
         return ResumePoint(_load(found, run, rank_info, state, device), notes + _notes(found.manifest, rank_info, run))
     return ResumePoint(0, notes) if notes else None
 
@@ -67,31 +55,21 @@ def describe_run(run: RunSpec) -> dict[str, Any]:
     return {"spec": run.model_dump(mode="json")}
 
 
-def _read_parts(
-    directory: CheckpointDirectory, name: str, rank_info: RankInfo, *, replicas_differ: bool
-) -> _Parts | str:
-    """Return the manifest, the shared part and this rank's part.
+def _ranks_to_read(manifest: Manifest, *, rank_info: RankInfo, rule: Rule) -> Sequence[int]:
+    """Return the saved ranks whose parts this rank reads.
 
-    If the world has changed, every rank reads some of the parts, and all ranks together read each part once. If
-    replicas differ, this rank's part may be missing: the rank was lost when the others saved, or there were fewer
-    ranks. Return a description of the damage if a part is damaged.
+    If the world has changed, every rank reads some of the parts. If replicas differ, this rank's part may be missing:
+    the rank was lost when the others saved, or there were fewer ranks.
     """
-    try:
-        manifest = directory.read_manifest(name)
-        is_same = replicas_differ or manifest.world == rank_info.world
-        ranks = [rank_info.rank] if is_same else range(rank_info.rank, manifest.world, rank_info.world)
-        if replicas_differ and rank_part(rank_info.rank) not in manifest.parts:
-            ranks = []
-        shared = directory.read_part(name, manifest, SHARED)
-        return _Parts(manifest, shared, [directory.read_part(name, manifest, rank_part(rank)) for rank in ranks])
-    except DamagedCheckpoint as damage:
-        return str(damage)
+    if rule.replicas_differ:
+        return [rank_info.rank] if rank_part(rank_info.rank) in manifest.parts else []
+    return [rank_info.rank] if manifest.world == rank_info.world else share_of_ranks(manifest)
 
 
-def _load(parts: _Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device) -> int:
+def _load(parts: Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device) -> int:
     manifest, shared, rank_states = parts
     _check_same_run(manifest, run)
-    if not rank_states:
+    if state.rule.replicas_differ and not rank_states:
         step = run.steps if rank_info.rank in shared["finished"] else manifest.step
         state.load_center(step, shared, seed=run.seed, rank=rank_info.rank)
     elif state.rule.replicas_differ or manifest.world == rank_info.world:

@@ -8,7 +8,6 @@ its next exchange with the center.
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from trainers.rules.host_numbers import numbers_on
@@ -30,7 +29,9 @@ class StepAgreement:
 
     def append_to_loss(self, loss: Tensor) -> Tensor:
         """Return the loss and the requests as one float64 vector, a type that can hold any step."""
-        return torch.cat([loss.detach().reshape(1).double(), numbers_on(loss.device, self.requests)])
+        values_3 = numbers_on(loss.device, [0.0, *self.requests])
+        values_3[0] = loss.detach()
+        return values_3
 
     def receive(self, means_2: Sequence[float]) -> None:
         """Store the means over the ranks: a mean above 0 shows that a rank requested it."""

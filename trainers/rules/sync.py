@@ -4,6 +4,7 @@ g = 1/n sum_k g_k over n ranks is the gradient of the whole batch, because every
 With a parameter server as its collective this is FireCaffe's baseline (Iandola et al., 2015).
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -15,6 +16,7 @@ from torch.nn import Parameter
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.async_allreduce import AsyncAllreduce
 from trainers.collectives.runners.side_stream import SideStream
+from trainers.preconditioners.kfac import KFAC
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.early_means import EarlyMeans
 from trainers.rules.flat_vector import PackedGradients
@@ -28,7 +30,8 @@ class Sync:
     The gradients are divided and copied into flat vectors, and are views of these while the optimizer reads them. The
     last elements of the last vector carry the loss and the requests, unless `early` does. `overlap`: the vectors are
     summed during the backward pass, otherwise as one vector after it. `packed=False` sends every layer separately. A
-    single rank sends nothing. `side`: the stream of the sums on a GPU, which `early` shares.
+    single rank sends nothing. `side`: the stream of the sums on a GPU, which `early` shares. `preconditioner`: its
+    factors are summed too, and the optimizer's step calls it.
     """
 
     replicas_differ = False
@@ -44,6 +47,7 @@ class Sync:
         packed: bool = True,
         overlap: bool = True,
         early: EarlyMeans | None = None,
+        preconditioner: KFAC | None = None,
         side: SideStream | None = None,
         timed: CallTimer = call_untimed,
         updating: CallTimer = call_untimed,
@@ -51,10 +55,12 @@ class Sync:
         self._params = [p for p in params if p.requires_grad]
         self._world, self._update, self._overlap = world, updating(optimizer.step), overlap
         self._allreduce, self._sum, self._early = allreduce, timed(self._finish_sum), early
+        self._preconditioner = preconditioner
         if world > 1:
             *others, last = self._divide(packed=packed)
             buckets = [PackedGradients(part) for part in others]
             sums = AsyncAllreduce(allreduce, side=side)
+            self._begin_sum = sums.start
             self._reducer = BucketReducer(buckets, factor=1 / world, begin=sums.start)
             self._last = PackedGradients(last, extra=EXTRA_VALUES)
 
@@ -71,6 +77,8 @@ class Sync:
         if self._early is not None and values is not None:
             self._early.begin(values.flatten())
         if self._overlap and self._world > 1:
+            if self._preconditioner is not None:
+                self._preconditioner.begin_sums(self._begin_sum)
             self._reducer.begin()
 
     @torch.no_grad()
@@ -79,8 +87,8 @@ class Sync:
         means = values if self._world == 1 else self._average(values)
         if self._early is not None and (read := self._early.read()) is not None:
             means = read.view_as(values)
-        if not means.isfinite().all():  # leave weights and gradients unchanged for the diagnosis
-            return means
+        if not all(map(math.isfinite, means.flatten().tolist())):
+            return means  # leave weights and gradients unchanged for the diagnosis
         self._update()
         for p in self._params:
             p.grad = None
@@ -96,8 +104,12 @@ class Sync:
         return extra[: values.numel()].clone().view_as(values)
 
     def _finish_sum(self, flat_N: Tensor) -> None:
+        if self._preconditioner is not None:
+            self._preconditioner.wait_for_inputs()
         self._reducer.finish()
         self._allreduce(flat_N)
+        if self._preconditioner is not None:
+            self._preconditioner.finish_sums(self._allreduce)
 
     def wait_for_all(self) -> None:
         """Do nothing: all ranks take each step together."""

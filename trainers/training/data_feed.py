@@ -11,8 +11,11 @@ from contract.spec.batch_schedule import BatchSchedule, Position
 from contract.spec.batch_size import split_into_passes
 from trainers.data import sampler
 from trainers.data.loader import Batches, Loader
-from trainers.data.split import DeviceBatch, OrderedSplit, Split, StagedSplit, to_device
+from trainers.data.split import DeviceBatch, OrderedSplit, SamplesOf, Split, StagedSplit, to_device
 from trainers.ranks.rank_info import RankInfo
+from trainers.training.staging import Staging
+
+LAST_PART = 8  # the exchange before an epoch begins when an eighth of the passes of the epoch before remains
 
 
 class DataFeed:
@@ -37,6 +40,8 @@ class DataFeed:
         self._micro_batch, self._channels_last = micro_batch, channels_last
         self.loader, self._before_next = loader or Loader(), before_next
         self._next: tuple[Position, Batches] | None = None  # the batches of the next epoch, which are loaded ahead
+        self._staging: Staging | None = None  # the exchange before the next epoch
+        self._is_drained = False  # whether the workers have got all batches of the current epoch
 
     def samples_per_step(self, epoch: int) -> int:
         """Return the number of this rank's samples in each step of an epoch."""
@@ -50,11 +55,20 @@ class DataFeed:
         """Yield the batches of an epoch from a position on, one batch per pass."""
         ahead, self._next = self._next, None
         if ahead is not None and ahead[0] == start:
-            yield from self._read(ahead[1])
+            batches = ahead[1]
+        else:
+            if ahead is not None:
+                ahead[1].close()
+            batches = self._open(start)
+        self._is_drained = False
+        if not self._exchanges_before(start.epoch + 1):
+            yield from self._read(batches)
             return
-        if ahead is not None:
-            ahead[1].close()
-        yield from self._read(self._open(start))
+        begin = self._passes_before_exchange(start)
+        for number, batch in enumerate(self._read(batches)):
+            if number >= begin and self._next is None:
+                self._prepare(Position(start.epoch + 1, 0))
+            yield batch
 
     def sample_batches(self, samples: int) -> Iterator[DeviceBatch]:
         """Yield the first batches of this rank's first epoch, until they have `samples` samples or the epoch ends."""
@@ -72,17 +86,45 @@ class DataFeed:
 
     def _open(self, start: Position) -> Batches:
         """Return the batches of an epoch from a position on, not yet on the device."""
-        split = self._split
-        if isinstance(split, StagedSplit):
-            split = split.stage(start.epoch, lambda ranks: self._shares(start, ranks).flatten(1))
+        split, staging = self._split, self._staging
+        self._staging = None
+        staged = staging.wait() if staging is not None else None  # also an unused exchange ends before the next one
+        if staged is not None and staging is not None and staging.start_at == start:
+            split = staged
+        elif isinstance(split, StagedSplit):
+            split = split.stage(start.epoch, self._samples_of(start))
         return self.loader.batches(split, self._indices(start), at_last=partial(self._load_ahead, start.epoch + 1))
+
+    def _samples_of(self, start: Position) -> SamplesOf:
+        return lambda ranks: self._shares(start, ranks).flatten(1)
+
+    def _exchanges_before(self, epoch: int) -> bool:
+        """Return whether the ranks exchange samples before an epoch that follows another one."""
+        exchanges = isinstance(self._split, StagedSplit) and self._split.is_exchanged
+        return exchanges and epoch < self._batch_schedule.epochs
+
+    def _passes_before_exchange(self, start: Position) -> int:
+        """Return after how many passes from a position on the next exchange begins: the same on all ranks."""
+        passes = self.passes_per_step(start.epoch)
+        steps = self._batch_schedule.steps_in(start.epoch)
+        last = -(-steps * passes // LAST_PART)
+        return max((steps - start.step) * passes - last, 0)
+
+    def _prepare(self, start: Position) -> None:
+        """Begin to exchange the samples of the next epoch; load its first batches as soon as that is done."""
+        if self._staging is None:
+            assert isinstance(self._split, StagedSplit)
+            self._staging = Staging(self._split, start, self._samples_of(start))
+        elif self._is_drained and self._staging.is_done:
+            self._next = start, self._open(start)
+            self._next[1].fill()
 
     def _load_ahead(self, epoch: int) -> None:
         """Begin to load the first batches of the next epoch."""
+        self._is_drained = True
         if self._before_next is not None:
             self._before_next()
-        is_exchanged = isinstance(self._split, StagedSplit) and self._split.is_exchanged
-        if epoch < self._batch_schedule.epochs and not is_exchanged:
+        if epoch < self._batch_schedule.epochs and not self._exchanges_before(epoch):
             start = Position(epoch, 0)
             self._next = start, self._open(start)
             self._next[1].fill()

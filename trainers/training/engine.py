@@ -18,10 +18,13 @@ from trainers.build.losses import build_loss
 from trainers.build.models import build_model
 from trainers.build.normalization import set_up_batch_norm
 from trainers.build.optimizers import build_loss_scale, build_optimizer, note_on_skip
+from trainers.build.preconditioners import build_preconditioner, describe_preconditioner
 from trainers.build.rules import build_rule
 from trainers.build.schedules import build_schedule
-from trainers.build.tasks import build_metrics, build_task, numbers_per_sample
+from trainers.build.tasks import build_metrics, build_task, measures_of_loss, numbers_per_sample
+from trainers.build.tensor import Placement, build_placement, hosts_of_replicas, put_on_mesh, rank_among_replicas
 from trainers.checkpoints.rng_state import seed_generators
+from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.loader import Loader
 from trainers.data.split import Split
@@ -37,6 +40,7 @@ from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rendezvous import exchange_hosts, join_process_group
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
 from trainers.recovery.preemption_signal import PreemptionSignal
+from trainers.tensor.dense_state import DenseState
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
 from trainers.training.loop import TrainingLoop
@@ -56,7 +60,8 @@ def train(
     run = folder.read_spec()
     if rank_info.world != run.resources.world:
         raise ValueError(f"the spec asks for {run.resources.world} ranks; {rank_info.world} were started")
-    device = select_device(rank_info, requested_gpus(run.resources, run.device), device=run.device)
+    chosen = "cpu" if run.tensor else run.device  # the collectives inside the net run on CPUs
+    device = select_device(rank_info, requested_gpus(run.resources, chosen), device=chosen)
     store = join_process_group(folder, attempt, rank_info, device=device)
     hosts = exchange_hosts(folder, attempt, store, rank_info)
     report.started(hosts, device=device_name(device), steps=run.steps, versions=read_versions())
@@ -74,47 +79,62 @@ def train(
         )
     if not loop.train():
         return False
-    report.finished(run.steps)
+    report.finished(run)
     dist.destroy_process_group()
     return True
 
 
 def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report: Reporter) -> TrainingLoop:
     """Build the parts that a spec chooses, in the same order on all ranks, and return this rank's training loop."""
-    loader = Loader(count_workers(run.data.workers, rank_info, is_cpu=device.type == "cpu"))
-    loader.start()  # first, so that the workers start while this rank builds its parts
+    loader = _start_loader(run, rank_info, device)  # first, so that the workers start while this rank builds its parts
     timer, precision = Timer(device), Precision(DTYPES[run.precision], device)
     watch = BackendCollectives(timeout_s=run.collective.timeout_s)
     train_split, heldout = build_data(
         run.data, run.seed, augmentation=run.augmentation, bad_images=report.folder.bad_images
     )
-    state = _make_state(run, rank_info, device=device, report=report, timer=timer)
-    model, rule = state.model, state.rule
-    evaluation_batch = max(EVALUATION_NUMBERS // numbers_per_sample(run), run.micro_batch or run.batch_per_rank)
+    placement = build_placement(run, rank_info, timed=partial(timer.wrap, metric_names.COMMUNICATION_S))
+    state = _make_state(run, rank_info, placement, device=device, report=report, timer=timer)
+    model, rule, mesh = state.model, state.rule, placement.mesh if placement else None
+    data_rank = rank_among_replicas(rank_info, placement, replicas=run.replicas)
     evaluation = Evaluation(
         heldout,
-        build_task(run, device),
-        evaluation_batch,
+        build_task(run, device, mesh),
+        _evaluation_batch(run),
         precision,
         device,
         loader=loader,
         watch=watch,
         metrics=build_metrics(run),
         channels_last=run.channels_last,
+        measures=partial(measures_of_loss, run),
+        part=(data_rank.rank, data_rank.world) if placement else None,
     )
     evaluates = rule.is_synchronous or rank_info.rank == 0
     load_evaluation = partial(evaluation.load_ahead, alone=not rule.is_synchronous) if evaluates else None
     return TrainingLoop(
         run,
         state,
-        step=TrainingStep(model, build_loss(run, model), rule, precision=precision, scale=state.scale),
-        feed=make_feed(run, train_split, rank_info, device=device, loader=loader, before_next=load_evaluation),
+        step=TrainingStep(model, build_loss(run, model, mesh), rule, precision=precision, scale=state.scale),
+        feed=make_feed(run, train_split, data_rank, device=device, loader=loader, before_next=load_evaluation),
         schedule=build_schedule(run),
         evaluation=evaluation,
         timer=timer,
-        metrics=StepMetrics(report, world=rank_info.world if rule.is_synchronous else 1, device=device, watch=watch),
+        metrics=StepMetrics(
+            report,
+            world=rank_info.world if rule.is_synchronous else 1,
+            device=device,
+            watch=watch,
+            has_details=run.preconditioner is not None,
+        ),
         report=report,
     )
+
+
+def _start_loader(run: RunSpec, rank_info: RankInfo, device: torch.device) -> Loader:
+    workers = count_workers(run.data.workers, rank_info, is_cpu=device.type == "cpu")
+    loader = Loader(workers, pins=device.type == "cuda")
+    loader.start()
+    return loader
 
 
 def make_feed(
@@ -140,35 +160,66 @@ def make_feed(
     )
 
 
+def _evaluation_batch(run: RunSpec) -> int:
+    """Return the samples of an evaluation's pass, which divide into the blocks of a mesh."""
+    most = max(EVALUATION_NUMBERS // numbers_per_sample(run), run.micro_batch or run.batch_per_rank)
+    blocks = run.tensor.row_blocks if run.tensor else 1
+    return max(most // blocks, 1) * blocks
+
+
 def _make_state(
-    run: RunSpec, rank_info: RankInfo, *, device: torch.device, report: Reporter, timer: Timer
+    run: RunSpec,
+    rank_info: RankInfo,
+    placement: Placement | None,
+    *,
+    device: torch.device,
+    report: Reporter,
+    timer: Timer,
 ) -> TrainingState:
     """Build the model, the optimizer and the rule with its connections; all ranks call this together."""
     time_communication = partial(timer.wrap, metric_names.COMMUNICATION_S)
     set_kernels(tf32=run.tf32, cudnn_benchmark=run.cudnn_benchmark)
-    model = place(build_model(run), device, channels_last=run.channels_last)
+    model = place(put_on_mesh(build_model(run), placement), device, channels_last=run.channels_last)
     set_up_batch_norm(model, run.batch_norm, timed=time_communication)
     # each rank its own seed, because equal dropout masks on all ranks would not average out
     seed_generators(run.seed, rank=rank_info.rank, step=0)
     scale = build_loss_scale(run)
-    optimizer = build_optimizer(run, model, scale)
+    preconditioner = build_preconditioner(run, model, rank_info.rank, scale=scale, timer=timer)
+    if preconditioner is not None:
+        report.note(describe_preconditioner(preconditioner))
+    optimizer = build_optimizer(run, model, scale, preconditioner)
     if note := note_on_skip(run, model):
         report.note(note)
-    allreduce = build_allreduce(
-        run.collective,
-        rank_info.world,
-        choice_store=report.choice_store,
-        nodes=run.resources.nodes,
-        device=device,
-    )
+    allreduce = _build_sum(run, placement, device=device, report=report)
     time_update = partial(timer.wrap, metric_names.UPDATE_S)
     rule = build_rule(
-        run, model, optimizer, allreduce=allreduce, scale=scale, timed=time_communication, updating=time_update
+        run,
+        model,
+        optimizer,
+        allreduce=allreduce,
+        scale=scale,
+        mesh=placement.mesh if placement else None,
+        preconditioner=preconditioner,
+        timed=time_communication,
+        updating=time_update,
     )
     average = build_average(run, model)
     if run.compile:
         compile_net(model, world=rank_info.world)
-    return TrainingState(model, optimizer, rule, scale, average=average)
+    dense = DenseState(placement.mesh, model, optimizer) if placement else None
+    return TrainingState(model, optimizer, rule, scale, average=average, dense=dense, preconditioner=preconditioner)
+
+
+def _build_sum(run: RunSpec, placement: Placement | None, *, device: torch.device, report: Reporter) -> Allreduce:
+    """Return the all-reduce of the gradients among the replicas."""
+    return build_allreduce(
+        run.collective,
+        run.replicas,
+        choice_store=report.choice_store,
+        nodes=hosts_of_replicas(run),
+        device=device,
+        group=placement.replicas if placement else None,
+    )
 
 
 def _make_coordinator(

@@ -1,7 +1,7 @@
 """Evaluation: loss and accuracy on the held-out split, computed by all ranks together."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -32,6 +32,8 @@ class Evaluation:
     metrics: OwnMetrics = field(default_factory=OwnMetrics)
     watch: BackendCollectives = field(default_factory=BackendCollectives)
     channels_last: bool = False  # the layout of images and of the model's weights
+    part: tuple[int, int] | None = None  # this rank's part of the samples, and their number; None: by ranks
+    measures: Callable[[float], dict[str, float]] | None = None  # of the held-out loss, in other units
     _ahead: list[Batches] = field(default_factory=list)  # the batches of the next evaluation, if they are loaded ahead
 
     def load_ahead(self, *, alone: bool = False) -> None:
@@ -70,10 +72,11 @@ class Evaluation:
             self.watch.all_reduce(sums_N)
         loss, right, count, *own_sums = sums_N.tolist()
         accuracy = {} if math.isnan(right) else {metric_names.HELDOUT_ACCURACY: right / count}
-        return {metric_names.HELDOUT_LOSS: loss / count} | accuracy | self.metrics.means(own_sums)
+        measured = self.measures(loss / count) if self.measures else {}
+        return {metric_names.HELDOUT_LOSS: loss / count} | accuracy | measured | self.metrics.means(own_sums)
 
     def _open(self, *, alone: bool) -> Batches:
-        rank, world = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
+        rank, world = (0, 1) if alone else self.part or (dist.get_rank(), dist.get_world_size())
         mine_N = torch.arange(len(self.heldout))[rank::world]
         parts = torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
         return self.loader.batches(self.heldout, parts)

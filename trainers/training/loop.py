@@ -13,6 +13,7 @@ from contract import metric_names
 from contract.spec.batch_schedule import Position
 from contract.spec.run import RunSpec
 from trainers.data.split import DeviceBatch
+from trainers.preconditioners.factors import FactorsNotFinite
 from trainers.progress.reporter import Reporter
 from trainers.progress.step_metrics import StepMeasurement, StepMetrics
 from trainers.progress.timer import Timer
@@ -110,7 +111,10 @@ class TrainingLoop:
         if self.coordinator:
             self.coordinator.before_step()
         passes = islice(batches, self.feed.passes_per_step(at.epoch))
-        loss = self.step(passes, samples=self.feed.samples_per_step(at.epoch))
+        try:
+            loss = self.step(passes, samples=self.feed.samples_per_step(at.epoch))
+        except FactorsNotFinite as error:
+            raise Diverged(f"at step {self.state.step + 1}, with a learning rate of {rate:g}: {error}") from error
         if self.state.average is not None and math.isfinite(loss):
             self.state.average.update_parameters(self.state.model)
         self.state.step += 1

@@ -6,7 +6,7 @@ DOUBLING_STEPS steps in a row that were not skipped, s is doubled. bfloat16 has 
 Messages in float16 need a scale too, also after passes in float32.
 """
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -30,9 +30,10 @@ class Precision:
         self._dtype, self._device = dtype, device
 
     def passes(self) -> AbstractContextManager[Any]:
-        """Return a context in which torch computes suitable operations in 16 bits."""
-        wide = self._dtype is torch.float32
-        return torch.autocast(self._device.type, None if wide else self._dtype, enabled=not wide)
+        """Return a context in which torch computes suitable operations in 16 bits, for float32 an empty one."""
+        if self._dtype is torch.float32:
+            return nullcontext()
+        return torch.autocast(self._device.type, self._dtype)
 
 
 class LossScale:

@@ -10,7 +10,9 @@ from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel
 
 from trainers.checkpoints.rng_state import capture_rng_state, restore_rng_state, seed_generators
+from trainers.preconditioners.kfac import KFAC
 from trainers.rules.rule import Rule
+from trainers.tensor.dense_state import DenseState
 from trainers.training.precision import LossScale
 
 StateDict = dict[str, Any]
@@ -27,6 +29,8 @@ class TrainingState:
     step: int = 0  # steps taken
     trained_s: float = 0.0  # wall time on this rank, without the time between attempts
     average: AveragedModel | None = None  # of the model's weights over the steps, if the spec asks for it
+    dense: DenseState | None = None  # if several ranks share a replica: their state as one rank would have it
+    preconditioner: KFAC | None = None  # if the spec asks for one; its state is equal on all ranks
 
     @property
     def evaluated_model(self) -> nn.Module:
@@ -83,6 +87,8 @@ class TrainingState:
 
         Raise ValueError if they are of another model.
         """
+        if self.dense is not None:
+            parameters = self.dense.cut(parameters)
         for _, net in self._nets():
             _fill("parameter", net.named_parameters(), parameters)
             _fill("buffer", net.named_buffers(), _mean(buffers))
@@ -90,8 +96,13 @@ class TrainingState:
     def _trained_state(self) -> StateDict:
         averaged = 0 if self.average is None else int(self.average.n_averaged)
         scale = None if self.scale is None else self.scale.state_dict()
-        learned = {"averaged": averaged, "scale": scale}
-        return {"parameters": dict(self._parameters()), "optimizer": self.optimizer.state_dict(), **learned}
+        learned: StateDict = {"averaged": averaged, "scale": scale}
+        if self.preconditioner is not None:
+            learned["preconditioner"] = self.preconditioner.state_dict()
+        parameters, optimizer = dict(self._parameters()), self.optimizer.state_dict()
+        if self.dense is not None:
+            parameters, optimizer = self.dense.join(parameters), self.dense.join_optimizer(optimizer)
+        return {"parameters": parameters, "optimizer": optimizer, **learned}
 
     def _parameters(self) -> list[tuple[str, Tensor]]:
         return [named for net, each in self._nets() for named in each.named_parameters(prefix=net)]
@@ -100,13 +111,18 @@ class TrainingState:
         return [("model", self.model), *([] if self.average is None else [("average", self.average.module)])]
 
     def _load_weights(self, saved: StateDict, buffers: Mapping[str, Tensor]) -> None:
-        _fill("parameter", self._parameters(), saved["parameters"])
+        parameters, optimizer = saved["parameters"], saved["optimizer"]
+        if self.dense is not None:
+            parameters, optimizer = self.dense.cut(parameters), self.dense.cut_optimizer(optimizer)
+        _fill("parameter", self._parameters(), parameters)
         _fill("buffer", [named for net, each in self._nets() for named in each.named_buffers(prefix=net)], buffers)
-        self.optimizer.load_state_dict(saved["optimizer"])
+        self.optimizer.load_state_dict(optimizer)
         if self.average is not None:
             self.average.n_averaged.fill_(saved["averaged"])
         if self.scale is not None and saved["scale"] is not None:  # earlier versions had none for float16 messages
             self.scale.load_state_dict(saved["scale"])
+        if self.preconditioner is not None:
+            self.preconditioner.load_state_dict(saved["preconditioner"])
 
 
 @torch.no_grad()

@@ -39,7 +39,7 @@ class TrainingStep:
             part = self._forward(batch, samples)
             losses.append(part.detach())
             if remaining == 0:
-                values = self.agreement.append_to_loss(torch.stack(losses).sum())
+                values = self.agreement.append_to_loss(losses[0] if len(losses) == 1 else torch.stack(losses).sum())
                 self._rule.mark_last_pass(values)
             self._backward(part)
         assert values is not None, f"the passes of the step lack {remaining} of {samples} samples"
@@ -50,7 +50,8 @@ class TrainingStep:
     def _forward(self, batch: DeviceBatch, samples: int) -> Tensor:
         inputs, target = batch
         with self._precision.passes():
-            return self._loss(self._model(*inputs), target) * (len(target) / samples)
+            loss = self._loss(self._model(*inputs), target)
+        return loss if len(target) == samples else loss * (len(target) / samples)
 
     def _backward(self, loss: Tensor) -> None:
         scaled = loss if self._scale is None else loss * self._scale.scale

@@ -6,16 +6,32 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "@/app/App";
+import { loadAllPages, loadPage } from "@/app/pages";
+import { hasStream } from "@/shared/live/stream";
+import { loadWhenIdle, reloadWithoutCode } from "@/shared/page/code";
 
 // The next poll is the retry. A service on this machine also answers when the network is down.
-const cache = new QueryClient({ defaultOptions: { queries: { retry: false, networkMode: "always" } } });
+// A tab that is shown again catches up by its stream.
+const cache = new QueryClient({
+  defaultOptions: {
+    queries: { retry: false, networkMode: "always", refetchOnWindowFocus: () => !hasStream() },
+  },
+});
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={cache}>
-      <App />
-    </QueryClientProvider>
-  </StrictMode>,
-);
+reloadWithoutCode();
+const page = createRoot(root);
+// the page shows the error of code that cannot be loaded
+void loadPage(window.location.pathname)
+  .catch(() => false)
+  .then(() => {
+    page.render(
+      <StrictMode>
+        <QueryClientProvider client={cache}>
+          <App />
+        </QueryClientProvider>
+      </StrictMode>,
+    );
+  });
+loadWhenIdle(loadAllPages);

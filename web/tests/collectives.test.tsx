@@ -2,6 +2,8 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { layoutHosts, messagePath } from "@/features/collectives/plan/layout";
+import { type Operation, promisedChunks } from "@/features/collectives/operation/operations";
+import { roundText } from "@/features/collectives/plan/roundText";
 import { chunkShares, averageShares } from "@/features/collectives/plan/chunkShares";
 import { formatBytes, formatSeconds } from "@/shared/format/quantities";
 import type { PlanView, PriceView } from "@/shared/api/types";
@@ -11,6 +13,7 @@ import { Service } from "./testing/service";
 /** Two ranks on two hosts exchange halves, then each sends its sum to the other. */
 const PAIR: PlanView = {
   collective: { kind: "ring", timeout_s: 300 },
+  operation: "all_reduce",
   hosts: [[0], [1]],
   chunks: 2,
   rounds: [
@@ -18,6 +21,21 @@ const PAIR: PlanView = {
     { src: [0, 1], dst: [1, 0], start: [0, 1], size: [1, 1], add: [false, false] },
   ],
 };
+
+const [SUM, COPY] = [PAIR.rounds[0], PAIR.rounds[1]] as [PlanView["rounds"][0], PlanView["rounds"][0]];
+const ALL = { src: [0], dst: [1], start: [0], size: [2] };
+const PLANS: Partial<Record<Operation, PlanView>> = {
+  all_gather: { ...PAIR, operation: "all_gather", rounds: [COPY] },
+  reduce_scatter: { ...PAIR, operation: "reduce_scatter", rounds: [SUM] },
+  broadcast: { ...PAIR, operation: "broadcast", rounds: [{ ...ALL, add: [false] }] },
+  reduce: { ...PAIR, operation: "reduce", rounds: [{ ...ALL, src: [1], dst: [0], add: [true] }] },
+};
+
+function aPlan(operation: Operation): PlanView {
+  const plan = PLANS[operation];
+  if (!plan) throw new Error(operation);
+  return plan;
+}
 
 function aPrice(collective: PriceView["collective"], seconds: number): PriceView {
   return { collective, rounds: 2, segments: 1, link_bytes: 1e8, seconds, times_bound: seconds / 0.08 };
@@ -31,6 +49,7 @@ function service(
 ) {
   return new Service({
     "GET /collectives/price": (url) => ({
+      operation: url.searchParams.get("operation"),
       world: Number(url.searchParams.get("hosts")) * Number(url.searchParams.get("ranks_per_host")),
       bound_s: 0.08,
       prices,
@@ -39,7 +58,10 @@ function service(
         { from_bytes: 65536, collective: { kind: "torus", rows: 2, timeout_s: 300 } },
       ],
     }),
-    "GET /collectives/plan": (url) => ({ ...PAIR, collective: { kind: url.searchParams.get("kind") } }),
+    "GET /collectives/plan": (url) => ({
+      ...(PLANS[url.searchParams.get("operation") as Operation] ?? PAIR),
+      collective: { kind: url.searchParams.get("kind") },
+    }),
     "GET /clusters": () => [],
   });
 }
@@ -144,4 +166,81 @@ test("more than 64 ranks have prices and no diagram", async () => {
   openPage("/collectives?hosts=100&ranks_per_host=8");
   expect(await screen.findByText("The diagram shows at most 64 ranks.")).toBeVisible();
   expect(screen.getByText(/on 800 ranks/)).toBeVisible();
+});
+
+test("an all-gather and a broadcast begin with the owners' chunks and end with all of them", () => {
+  const states = (operation: Operation) => [0, 1].map((at) => chunkShares(aPlan(operation), at));
+  const everything = [
+    [1, 1],
+    [1, 1],
+  ];
+  expect(states("all_gather")).toEqual([
+    [
+      [1, 0],
+      [0, 1],
+    ],
+    everything,
+  ]);
+  expect(states("broadcast")).toEqual([
+    [
+      [1, 1],
+      [0, 0],
+    ],
+    everything,
+  ]);
+});
+
+test("a reduce-scatter promises each rank its own block, a reduce the vector to the first rank", () => {
+  expect(chunkShares(aPlan("reduce_scatter"), 1)).toEqual([
+    [1, 0.5],
+    [0.5, 1],
+  ]);
+  expect([0, 1].map((rank) => promisedChunks(aPlan("reduce_scatter"), rank))).toEqual([
+    [0, 1],
+    [1, 2],
+  ]);
+  expect([0, 1].map((rank) => promisedChunks(aPlan("reduce"), rank))).toEqual([
+    [0, 2],
+    [0, 0],
+  ]);
+  expect(chunkShares(aPlan("reduce"), 1)[0]).toEqual([1, 1]);
+  expect(roundText({ ...PAIR, operation: "all_gather", rounds: [] }, 0, 1)).toBe(
+    "A single rank has all blocks from the start.",
+  );
+});
+
+test("each operation has its prices and its plan, and the address stores the choice", async () => {
+  const { requests } = service([aPrice({ kind: "halving_doubling", timeout_s: 300 }, 0.08)]);
+  openPage("/collectives?hosts=2&ranks_per_host=1");
+  await screen.findByRole("heading", { name: "Halving and doubling" });
+  await userEvent.click(screen.getByRole("radio", { name: "All-gather" }));
+  expect(await screen.findByRole("heading", { name: "Recursive doubling" })).toBeVisible();
+  expect(window.location.search).toContain("operation=all_gather");
+  expect(screen.getByText(/no all-gather takes less than 80 ms/)).toBeVisible();
+  expect(screen.getByText("block that is there")).toBeVisible();
+  expect(screen.queryByText("part of the sum")).toBeNull();
+  expect(screen.getByText("Before the first round: each rank holds its own block.")).toBeVisible();
+  expect(screen.queryAllByTestId("complete-rank")).toHaveLength(0);
+  await userEvent.click(screen.getByRole("button", { name: "Last" }));
+  expect(screen.getByText(/copies the data. Every rank has the blocks of all ranks.$/)).toBeVisible();
+  expect(screen.getAllByTestId("complete-rank")).toHaveLength(2);
+  expect(requests.some((request) => /\/price\?.*operation=all_gather/.test(request))).toBe(true);
+  expect(requests.some((request) => /\/plan\?.*operation=all_gather/.test(request))).toBe(true);
+});
+
+test("a link leads to a reduce-scatter, whose ranks are complete with their own blocks", async () => {
+  service();
+  openPage("/collectives?hosts=2&ranks_per_host=1&operation=reduce_scatter&show=ring");
+  expect(await screen.findByRole("heading", { name: "Ring" })).toBeVisible();
+  expect(screen.getByRole("radio", { name: "Reduce-scatter" })).toBeChecked();
+  await userEvent.click(screen.getByRole("button", { name: "Last" }));
+  expect(screen.getByText(/adds the data. Every rank has the complete sum of its own block.$/)).toBeVisible();
+  expect(screen.getAllByTestId("complete-rank")).toHaveLength(2);
+});
+
+test("an unknown operation in the address is the all-reduce", async () => {
+  const { requests } = service();
+  openPage("/collectives?operation=constructor");
+  expect(await screen.findByRole("heading", { name: "2D torus" })).toBeVisible();
+  expect(requests.some((request) => request.includes("operation=constructor"))).toBe(false);
 });

@@ -103,3 +103,11 @@ test("curves that cannot be read are not shown as absent values", async () => {
   expect(await screen.findByText("The curves cannot be shown: disk I/O error.")).toBeVisible();
   expect(screen.queryByText(/has not reported any values/)).toBeNull();
 });
+
+test("a run that ended without values is not said to start its curves later", async () => {
+  const service = aService();
+  service.answers["GET /runs/7"] = () => aRunDetail({ state: "done" });
+  service.answers["GET /runs/7/curves"] = () => bucketedSeries({});
+  openPage("/runs/7");
+  expect(await screen.findByText("The run reported no values.")).toBeVisible();
+});

@@ -1,6 +1,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
+import { aPartition } from "./testing/aPartition";
 import { openPage } from "./testing/openPage";
 import { anExperiment, Service } from "./testing/service";
 
@@ -33,6 +34,16 @@ test("a row shows an experiment's name, progress and accuracy", async () => {
   expect(document.title).toContain("1 active");
 });
 
+test("an experiment without an accuracy says whether one can still come", async () => {
+  const none = { best_accuracy: null, series: ["heldout_accuracy"] };
+  const ended = { ...none, id: 4, name: "an ended grid", state: "done" as const, counts: { done: 2 } };
+  listing([anExperiment(none), anExperiment(ended)]);
+  openPage("/");
+  const row = async (name: string) => (await screen.findByRole("link", { name })).closest("li");
+  expect(await row("a grid")).toHaveTextContent("no accuracy yet");
+  expect(await row("an ended grid")).toHaveTextContent("no accuracy measured");
+});
+
 test("links lead to older experiments and back to the newest", async () => {
   listing([anExperiment()], 3);
   openPage("/");
@@ -40,6 +51,24 @@ test("links lead to older experiments and back to the newest", async () => {
   expect(await screen.findByRole("link", { name: "an old experiment" })).toBeVisible();
   await userEvent.click(screen.getByRole("link", { name: "Newest" }));
   expect(await screen.findByRole("link", { name: "a grid" })).toBeVisible();
+});
+
+test("the oldest experiments are one link away, and their pages go on to newer ones", async () => {
+  const service = listing([anExperiment()], 3);
+  openPage("/?tag=lars");
+  await userEvent.click(await screen.findByRole("link", { name: "Oldest" }));
+  await waitFor(() => {
+    expect(service.requests.at(-1)).toContain("tag=lars&sort=id&limit=20");
+  });
+  expect(window.location.search).toBe("?tag=lars&oldest=true");
+  await userEvent.click(await screen.findByRole("link", { name: "Newer" }));
+  await waitFor(() => {
+    expect(service.requests.some((one) => one.includes("sort=id&before=3"))).toBe(true);
+  });
+  expect(await screen.findByRole("link", { name: "an old experiment" })).toBeVisible();
+  expect(screen.getByRole("link", { name: "Oldest" })).toHaveAttribute("href", "/?tag=lars&oldest=true");
+  await userEvent.click(screen.getByRole("link", { name: "Newest" }));
+  expect(window.location.search).toBe("?tag=lars");
 });
 
 test("an empty list shows the command that submits the first experiment", async () => {
@@ -97,22 +126,12 @@ test("the page requests the last points once more after the end", async () => {
 
 test("a cluster that does not answer shows its error and its last report", async () => {
   const service = listing([anExperiment()]);
-  const partition = {
-    name: "cpu",
-    is_default: true,
-    state: "up",
-    nodes: 4,
-    idle_nodes: 3,
-    cpus: 8,
-    time_limit: "",
-    gres: "",
-  };
   service.answers["GET /clusters"] = () => [
     {
       kind: "slurm",
       asked_at: "2026-01-05T12:00:00Z",
       error: "squeue: connection refused",
-      report: { partitions: [partition], nodes: [], queue: [] },
+      report: { partitions: [aPartition()], nodes: [], queue: [] },
     },
   ];
   openPage("/");

@@ -12,11 +12,11 @@ function grid() {
   const runs = [0.4, 0.1].flatMap((rate, row) =>
     [64, 128].map((batch, column) => {
       const number = row * 2 + column;
-      const latest = { heldout_accuracy: 0.9 + number / 100, loss: 1 };
+      const latest = { heldout_accuracy: 0.9 + number / 100, loss: 1, epoch: 2 };
       return aRun({ id: 10 + number, number, values: { "schedule.rate": rate, batch }, latest });
     }),
   );
-  const spec = { base: { epochs: 2 }, axes: AXES, variants: [], name: "a grid" };
+  const spec = { base: { kind: "engine", epochs: 2 }, axes: AXES, variants: [], name: "a grid" };
   return new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 4 }, runs: 4 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
@@ -52,7 +52,7 @@ test("the fields of variants are columns too, and the legend has each of their v
     "schedule.rate": rate,
   }));
   const runs = variants.map((values, number) => aRun({ id: 10 + number, number, values }));
-  const spec = { base: { epochs: 2 }, axes: {}, variants, name: "a grid" };
+  const spec = { base: { kind: "engine", epochs: 2 }, axes: {}, variants, name: "a grid" };
   new Service({
     "GET /experiments/3": () => anExperiment({ spec: spec as never, counts: { running: 3 }, runs: 3 }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
@@ -110,12 +110,12 @@ test("a single visible curve shows its value without a selection, also by epoch"
   await waitFor(() => {
     expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^step 10: Run 12, .*: 90.00%/));
   });
-  await userEvent.click(screen.getByRole("switch", { name: "by epoch" }));
+  await userEvent.selectOptions(screen.getByRole("combobox", { name: "by" }), "epoch");
   // the run reports epoch 2 at step 10
   await waitFor(() => {
     expect(chart).toHaveAttribute("aria-valuetext", expect.stringMatching(/^epoch 2: .* at epoch 2$/));
   });
-  expect(screen.getByText("epoch")).toBeVisible();
+  expect(screen.getAllByText("epoch")).toHaveLength(2); // the choice, and the unit of the axis
 });
 
 test("a choice requests another series, and later polls request its new points only", async () => {
@@ -258,7 +258,7 @@ test("the table has the best accuracy of each run beside the last one, and marks
 test("the legend of a long axis has a few values with runs, and the others on request", async () => {
   const service = grid();
   const values = Array.from({ length: 150 }, (_, number) => number + 1);
-  const spec = { base: { epochs: 2 }, axes: { batch: values }, variants: [], name: "a grid" };
+  const spec = { base: { kind: "engine", epochs: 2 }, axes: { batch: values }, variants: [], name: "a grid" };
   service.answers["GET /experiments/3"] = () => anExperiment({ spec: spec as never, runs: 150 });
   service.answers["GET /experiments/3/runs"] = () => ({
     items: values.slice(0, 100).map((batch) => aRun({ id: 100 + batch, number: batch, values: { batch } })),
@@ -279,4 +279,22 @@ test("the tabs of series name their units, and a chart that still loads does not
   openPage("/experiments/3?tab=curves");
   expect(await screen.findByRole("radio", { name: "Held-out accuracy, %" })).toBeChecked();
   expect(await screen.findByText("Loading the curves…")).toBeVisible();
+});
+
+test("curves that no run has are a sentence, not an empty picture", async () => {
+  const service = grid();
+  service.answers["GET /experiments/3/curves"] = () => ({ name: "loss", curves: [] });
+  service.answers["GET /experiments/3/runs"] = () => ({ items: [aRun({ latest: {} })], next: null });
+  openPage("/experiments/3?tab=curves");
+  expect(await screen.findByText(/^No run has reported a (value|held-out accuracy) yet\.$/)).toBeVisible();
+  expect(screen.queryByRole("slider")).toBeNull();
+});
+
+test("runs that ended without an accuracy open with their loss", async () => {
+  const service = grid();
+  service.answers["GET /experiments/3"] = () => anExperiment({ state: "done", counts: { done: 1 } });
+  const run = aRun({ state: "done", latest: { loss: 1 } });
+  service.answers["GET /experiments/3/runs"] = () => ({ items: [run], next: null });
+  openPage("/experiments/3?tab=curves");
+  expect(await screen.findByRole("radio", { name: "Training loss" })).toBeChecked();
 });

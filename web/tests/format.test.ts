@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { append, alignColumns, smooth } from "@/shared/curves/column";
-import { formatNumber, formatPercent, formatTick } from "@/shared/format/number";
+import { formatNumber, formatPercent, formatTick, ordinal } from "@/shared/format/number";
 import { formatDuration, formatRoughly, formatStepTime } from "@/shared/format/time";
 import { axisNames, valuesText, valueText } from "@/shared/format/value";
 
@@ -89,4 +89,13 @@ test.each([
   [1e12, "1T"],
 ])("the tick of %d is %s", (value, text) => {
   expect(formatTick(value)).toBe(text);
+});
+
+test("the values of a run have fractions of four digits and whole numbers as they are", () => {
+  expect(valuesText({ batch: 32768, "schedule.rate": 0.5430234174379295 })).toBe("batch 32768, rate 0.543");
+});
+
+test("a place has the ending of English ordinals", () => {
+  const places = [1, 2, 3, 4, 11, 12, 13, 21, 1022, 111].map(ordinal);
+  expect(places).toEqual(["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "1,022nd", "111th"]);
 });

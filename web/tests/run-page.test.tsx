@@ -150,7 +150,7 @@ test("the status shows the first failed rank, its evidence and the ranks that ex
   expect(status).toHaveTextContent(
     "Rank 2 failed first on gpu2: out of memory, missed in round 3 of the collective",
   );
-  expect(status).toHaveTextContent('File "train.py", line 5 MemoryErrorsource: rank 2');
+  expect(status).toHaveTextContent('File "train.py", line 5 MemoryErrortraceback of rank 2');
   expect(status).toHaveTextContent("1 other rank exited afterwards+0.012 s rank 0: rank 2 died");
 });
 

@@ -10,8 +10,17 @@ vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./testing/fa
 
 // jsdom has no layout: a table that draws the rows in view alone is as high as a page
 Object.defineProperty(Element.prototype, "clientHeight", { get: () => 800 });
-vi.stubGlobal("matchMedia", () => ({ matches: false, addEventListener: () => undefined }));
+const nothing = () => undefined;
+vi.stubGlobal("matchMedia", () => ({
+  matches: false,
+  addEventListener: nothing,
+  addListener: nothing,
+  removeListener: nothing,
+}));
+// the editor measures its text
+Range.prototype.getClientRects = () => [] as unknown as DOMRectList;
 vi.stubGlobal("scrollTo", () => undefined);
+Element.prototype.scrollIntoView = nothing;
 vi.stubGlobal(
   "ResizeObserver",
   class {
@@ -20,6 +29,7 @@ vi.stubGlobal(
     disconnect = () => undefined;
   },
 );
+Object.defineProperty(document, "fonts", { value: { ready: Promise.resolve() } });
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.options import Json
+from bigbatch.commands.options import FromStep, Json
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.output import format_count, print_json
 from contract.api.responses import Created
@@ -33,11 +33,13 @@ def clone(
     ] = None,
     *,
     force: Force = False,
+    from_step: FromStep = None,
     as_json: Json = False,
 ) -> None:
     """Submit an experiment with changed fields, as a new experiment that names its origin."""
     with Client() as client:
-        _print_created(client, client.clone(experiment_id, read_changes(changes or []), force=force), as_json=as_json)
+        cloned = client.clone(experiment_id, read_changes(changes or []), force=force, from_step=from_step)
+        _print_created(client, cloned, as_json=as_json)
 
 
 def extend(

@@ -34,6 +34,8 @@ def retry(
 
 def _print(what: str, result: RetryResult) -> None:
     print(f"{what}: {format_count(len(result.queued), 'run')} will go on")
+    if result.steps:
+        print(f"  {format_count(len(result.steps), 'step')} wait again: {', '.join(result.steps)}")
     if result.waiting:
         print(f"  {', '.join(map(str, result.waiting))}: after the end of the last job, which the cluster still has")
     for one in result.unchanged[:SHOWN]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from bigbatch.client import Client
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.recorded.run import RecordedExperiment
 from contract.yaml_writer import write_yaml
 
 
@@ -20,7 +21,7 @@ def export(
     print(write_yaml(spec.model_dump(mode="json") if every_field else without_defaults(spec)), end="")
 
 
-def without_defaults(spec: ExperimentSpec) -> dict[str, Any]:
+def without_defaults(spec: ExperimentSpec | RecordedExperiment) -> dict[str, Any]:
     """Return the document with the fields that differ from their defaults, and every `kind`."""
     return _differing(spec)
 

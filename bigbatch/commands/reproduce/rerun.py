@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.options import Json
+from bigbatch.commands.options import FromStep, Json
 from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.terminal.output import format_count, make_console, print_json
 
@@ -19,11 +19,17 @@ def rerun(
     force: Annotated[
         bool, typer.Option("--force", help="Submit also if the cluster's report contradicts the resources.")
     ] = False,
+    from_step: FromStep = None,
     as_json: Json = False,
 ) -> None:
     """Carry RUN out again as a new experiment: the same spec, seed and code snapshot, from the first step on."""
+    if from_step is not None and not is_experiment:
+        raise typer.BadParameter("a run has no steps; name the experiment with --experiment", param_hint="--from")
     with Client() as client:
-        created = (client.rerun_experiment if is_experiment else client.rerun)(number, force=force)
+        if is_experiment:
+            created = client.rerun_experiment(number, force=force, from_step=from_step)
+        else:
+            created = client.rerun(number, force=force)
         for warning in created.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         if as_json:

@@ -10,6 +10,7 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
+from bigbatch.commands.run_table.groups import print_groups
 from bigbatch.terminal.output import print_table
 from contract.api.run_table import Cell
 
@@ -26,6 +27,9 @@ def runs(
         list[str] | None, typer.Option(help="A field to show: batch, optimizer.momentum, mean(loss); repeat it.")
     ] = None,
     experiment: Annotated[int | None, typer.Option(metavar="ID", help="Only runs of this experiment.")] = None,
+    group_by: Annotated[
+        list[str] | None, typer.Option(help="Print groups of equal values of this field, with means; repeat it.")
+    ] = None,
     archived: Annotated[bool, typer.Option("--archived", help="The archive, instead of what is not archived.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of runs.")] = 50,
     fields: Annotated[bool, typer.Option("--fields", help="List the names of all fields.")] = False,
@@ -37,7 +41,14 @@ def runs(
         if fields:
             _print_fields(client)
             return
-        columns = column or _known(client)
+        if group_by:
+            figures = column or _figures(client)
+            found = client.groups(
+                where, by=group_by, figures=figures, sort=sort, experiment_id=experiment, limit=min(limit, 500)
+            )
+            print_groups(found, as_json=as_json, as_csv=as_csv)
+            return
+        columns = column or default_columns(client)
         rows = client.table_rows(
             where, columns=columns, sort=sort, experiment_id=experiment, archived=archived, limit=limit
         )
@@ -53,11 +64,15 @@ def runs(
     print_table(heads, [[_text(row[head]) for head in heads] for row in rows])
 
 
-def _known(client: Client) -> Sequence[str]:
+def default_columns(client: Client) -> Sequence[str]:
     """Return the default columns that any run has: another field is an error in a request."""
     names = {one.name for one in client.field_names().names}
     needed = {"best(heldout_accuracy)": "heldout_accuracy", "optimizer": "optimizer.kind"}
     return [name for name in DEFAULT_COLUMNS if needed.get(name, name) in names]
+
+
+def _figures(client: Client) -> list[str]:
+    return [name for name in default_columns(client) if name in ("loss", "best(heldout_accuracy)", "duration")]
 
 
 def _print_fields(client: Client) -> None:

@@ -119,6 +119,16 @@ def is_folder(folder: Path, name: str) -> bool:
         return False
 
 
+def exists(folder: Path, name: str) -> bool:
+    """Return whether there is a file or a folder of this name, reached through no symbolic link."""
+    try:
+        with _parent(folder, name) as (parent, leaf):
+            mode = os.lstat(leaf, dir_fd=parent).st_mode
+    except (FileNotFoundError, UnreadableFileError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
 def sizes_of(folder: Path, name: str, files: Iterable[str]) -> dict[str, int]:
     """Return the sizes in bytes of those `files` in a folder that exist and are regular files, by name."""
     sizes: dict[str, int] = {}
@@ -147,6 +157,21 @@ def list_folder(folder: Path, name: str, most: int | None = None) -> list[str]:
             return [entry.name for entry in islice(entries, most)]
     except (FileNotFoundError, UnreadableFileError):
         return []
+
+
+def list_status(folder: Path, name: str, most: int) -> dict[str, os.stat_result]:
+    """Return the status of the files and folders in a folder by name, at most `most`, without links and devices."""
+    found: dict[str, os.stat_result] = {}
+    try:
+        with open_folder(folder, name) as descriptor, os.scandir(descriptor) as entries:
+            for entry in islice(entries, most):
+                with suppress(FileNotFoundError):
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                        found[entry.name] = status
+    except (FileNotFoundError, UnreadableFileError):
+        pass
+    return found
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from stat import S_ISDIR, S_ISREG
 from typing import NamedTuple
 
@@ -61,6 +62,24 @@ def remove_folder(folder: Path, progress: Callable[[], None] = lambda: None) -> 
         os.rmdir(folder)
     except FileNotFoundError:
         return
+
+
+def remove_below(folder: Path, name: str, progress: Callable[[], None] = lambda: None) -> None:
+    """Remove the file or folder at a path below `folder`; do nothing if it is absent. May raise OSError.
+
+    No link on the way is followed: a folder is moved to the top of `folder` by its entry before its content is removed.
+    """
+    above, _, leaf = name.rpartition("/")
+    try:
+        with open_folder(folder) as top, open_folder(folder, above) as parent:
+            if not S_ISDIR(os.lstat(leaf, dir_fd=parent).st_mode):
+                os.unlink(leaf, dir_fd=parent)
+                return
+            moved = f".removed-{token_hex(8)}"
+            os.rename(leaf, moved, src_dir_fd=parent, dst_dir_fd=top)
+    except (FileNotFoundError, UnreadableFileError):
+        return
+    remove_folder(folder / moved, progress)
 
 
 def _entries(descriptor: int) -> list[str]:

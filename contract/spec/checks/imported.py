@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from contract import metric_names
 from contract.spec.choices.augmentations import Augmentation, ImportedAugmentation
-from contract.spec.choices.data import Data, ImageFiles, ImportedData, Sentences
+from contract.spec.choices.data import Data, ImageFiles, ImportedData, Tokens
 from contract.spec.choices.imported import Imported
 from contract.spec.choices.losses import CrossEntropy, Loss
 from contract.spec.choices.models import Import, Model
@@ -63,7 +63,7 @@ def check_augmentation(augmentation: Augmentation | None, data: Data) -> Iterato
     if name != "none" and not isinstance(data, ImageFiles):
         message = f"{name} needs an image folder, and the data set is {data.kind}; use none, or a function of your own"
         yield ValidationIssue(path=f"augmentation.{field}", message=message)
-    if is_own and (isinstance(data, Sentences) or len(data.shape) != 3):
+    if is_own and (isinstance(data, Tokens) or len(data.shape) != 3):
         message = f"an augmentation of your own changes images, and {data.kind} has none"
         yield ValidationIssue(path="augmentation.kind", message=message)
 

@@ -11,7 +11,18 @@ from math import prod
 from typing import NamedTuple, assert_never
 
 from contract.spec.checks.model_size import FLOAT_BYTES, ModelSize
-from contract.spec.choices.data import Digits, EngineData, Folder, Glyphs, Pairs, Reversal, Shards, Synthetic
+from contract.spec.choices.data import (
+    Bodies,
+    Digits,
+    EngineData,
+    Folder,
+    Glyphs,
+    Pairs,
+    Reversal,
+    Shards,
+    Synthetic,
+    Text,
+)
 from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, EngineOptimizer
 from contract.spec.choices.rules import EASGD, AsyncSGD, Rule, Sync
 from contract.spec.many_core import ManyCore
@@ -92,6 +103,8 @@ def data_memory_bytes(data: EngineData, batch: int) -> int:
     match data:
         case Digits():
             return (samples + batch) * (FLOAT_BYTES * prod(data.shape) + LABEL_BYTES)
+        case Bodies():  # drawn for each batch, with a class for each voxel
+            return batch * prod(data.shape) * (FLOAT_BYTES + LABEL_BYTES)
         case Glyphs():
             return samples * (prod(data.shape) + LABEL_BYTES) + _images(data.shape, batch)
         case Synthetic():
@@ -102,6 +115,8 @@ def data_memory_bytes(data: EngineData, batch: int) -> int:
         case Reversal() | Pairs():
             # source, decoder input and decoder target, each of max_length + 1 words
             return 3 * WORD_BYTES * (data.max_length + 1) * (samples + batch)
+        case Text(context=context):
+            return samples * (context + 1) + 2 * WORD_BYTES * context * batch
         case _:
             assert_never(data)
 

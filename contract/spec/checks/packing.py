@@ -85,6 +85,15 @@ def count_devices(gres: str) -> Counter[str]:
     return found
 
 
+def job_devices(need: Resources) -> int:
+    """Return the number of a job's GPUs; without any, of its many-core chips, and without those of its ranks."""
+    if need.kind == "local":
+        return need.world * (need.gpus_per_rank or 1)
+    if gpus := count_devices(need.devices or "")["gpu"]:
+        return need.nodes * gpus
+    return need.nodes * need.many_core.chips if need.many_core else need.world
+
+
 def _multiply_gres(gres: str, runs: int) -> str | None:
     """Return `gres` with its counts multiplied by `runs`; None for a count that is not a plain number."""
     parts = []

@@ -34,7 +34,7 @@ def check_programs(spec: ExperimentSpec, runs_folder: Path) -> list[ValidationIs
     for number, (_, run) in enumerate(spec.points()):
         if run.kind == "program":
             for issue in check_files(run, runs_folder):
-                path = spec.grid.path_in_document(issue.path, number)
+                path = spec.place(issue.path, number)
                 found.setdefault((path, issue.message), issue.model_copy(update={"path": path}))
     return list(found.values())
 

@@ -1,6 +1,6 @@
 """Whether a run can start from the weights of another run: both must build the same net."""
 
-from contract.spec.choices.data import Data, Sentences
+from contract.spec.choices.data import Data, Sentences, Text
 from contract.spec.run import RunSpec
 
 
@@ -16,7 +16,10 @@ def _shape_of(data: Data) -> str:
     """Return the part of the data that decides the shapes of a net's weights."""
     if isinstance(data, Sentences):
         return f"a vocabulary of {data.vocabulary:,} words"
-    return f"images of {' x '.join(map(str, data.shape))} and {data.classes:,} classes"
+    if isinstance(data, Text):
+        return f"text in samples of {data.context:,} bytes"
+    samples = "volumes" if len(data.shape) == 4 else "images"
+    return f"{samples} of {' x '.join(map(str, data.shape))} and {data.classes:,} classes"
 
 
 def _describe(run: RunSpec) -> str:

@@ -117,6 +117,9 @@ class ImageFiles(Spec):
     """Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank."""
     max_bad_images: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     """Number of images that may be unreadable, over all attempts; after more of them the run fails."""
+    image_list: NodePath | None = Field(default=None, examples=["/data/dedup/images.txt"])
+    """Path of a list of the training images that are used, as `bigbatch dedup` writes it; null: all. The held-out
+    images do not depend on it, and `train_samples` is the number of listed images."""
     in_memory: InMemory | None = None
     """Whether the ranks hold the encoded images in memory; null: files are read for every batch."""
 
@@ -168,6 +171,47 @@ class Pairs(Ready):
     """Number of held-out pairs."""
 
 
+class Text(Ready):
+    """Windows of a text's bytes, for language models; a fixed shuffle selects the held-out windows."""
+
+    kind: Literal["text"] = "text"
+    path: NodePath | None = Field(default=None, examples=["/data/book.txt"])
+    """Path of the file on the compute nodes; null: the modules of Python's standard library there."""
+    context: Annotated[int, Field(ge=1, le=65_536)] = 128
+    """Length of a sample in bytes."""
+    train_samples: Count = 8192
+    """Number of training samples."""
+    heldout_samples: Count = 512
+    """Number of held-out samples."""
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens: the values of a byte."""
+        return 256
+
+
+class Bodies(Ready):
+    """Volumes generated from a seed: bright ellipsoids in noise; the target is which voxels are inside."""
+
+    kind: Literal["bodies"] = "bodies"
+    edge: Annotated[int, Field(ge=4, le=256)] = 32
+    """Voxels of a volume along each axis."""
+    train_samples: Count = 256
+    """Number of training volumes."""
+    heldout_samples: Count = 32
+    """Number of held-out volumes."""
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Channels, depth, height and width of one volume."""
+        return 1, self.edge, self.edge, self.edge
+
+    @property
+    def classes(self) -> int:
+        """The number of classes: outside and inside."""
+        return 2
+
+
 class ImportedData(Imported):
     """A user's data sets: the function returns the training and the held-out set, each with `len()` and an index.
 
@@ -188,5 +232,6 @@ class ImportedData(Imported):
 
 
 Sentences = Reversal | Pairs
-EngineData = Digits | Folder | Glyphs | Shards | Synthetic | Sentences
+Tokens = Sentences | Text  # data sets whose samples are sequences of tokens
+EngineData = Bodies | Digits | Folder | Glyphs | Shards | Synthetic | Tokens
 Data = Annotated[EngineData | ImportedData, Field(discriminator="kind")]

@@ -69,6 +69,30 @@ class GoogLeNet(Spec):
     """Weight of the auxiliary heads' losses; 0 removes the heads."""
 
 
+class GoogLeNetBN(Spec):
+    """GoogLeNet-BN: batch-normalized Inception (Ioffe & Szegedy, 2015), used by Kumar et al.: 11,194,984 parameters."""
+
+    smallest: ClassVar[int] = 1
+    normalizes: ClassVar[bool] = True
+    kind: Literal["googlenet_bn"] = "googlenet_bn"
+
+
+class VGG(Spec):
+    """VGG (Simonyan & Zisserman, 2014) without normalization: 138,357,544 and 143,667,240 parameters."""
+
+    smallest: ClassVar[int] = 32
+    normalizes: ClassVar[bool] = False
+    kind: Literal["vgg16", "vgg19"] = "vgg19"
+    """Selects this choice, and its number of layers."""
+    dropout: Fraction = 0.5
+    """Fraction of the activations that dropout sets to 0."""
+
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return int(self.kind.removeprefix("vgg"))
+
+
 class ResNet(Spec):
     """ResNet (He et al., 2015): 11,689,512, 21,797,672, 25,557,032 and 44,549,160 parameters."""
 
@@ -107,10 +131,39 @@ class GNMT(Spec):
     """Fraction of the activations that dropout sets to 0."""
 
 
+class GPT(Spec):
+    """GPT: a small decoder-only transformer of the form of GPT-2 (Radford et al., 2019), for text."""
+
+    smallest: ClassVar[int] = 0
+    normalizes: ClassVar[bool] = False
+    kind: Literal["gpt"] = "gpt"
+    layers: Annotated[int, Field(ge=1, le=256)] = 4
+    """Number of blocks of attention and perceptron."""
+    width: Annotated[int, Field(ge=1, le=65_536)] = 128
+    """Length of the vector of a position."""
+    heads: Annotated[int, Field(ge=1, le=1024)] = 4
+    """Number of attention heads; divides the width."""
+    tied_head: bool = True
+    """Whether the last layer has the weights of the embedding."""
+
+
+class UNet3D(Spec):
+    """3-D U-Net (Çiçek et al., 2016) without batch normalization, for volumes: the class of each voxel."""
+
+    smallest: ClassVar[int] = 1
+    normalizes: ClassVar[bool] = False
+    kind: Literal["unet3d"] = "unet3d"
+    width: Annotated[int, Field(ge=1, le=256)] = 8
+    """Number of channels of the first level; each further level has twice as many."""
+    levels: Annotated[int, Field(ge=1, le=6)] = 3
+    """Number of levels, each with voxels of twice the edge."""
+
+
 class Import(Imported):
     """A user's net: the function gets `channels` and `classes` of the data, and returns a torch.nn.Module.
 
-    For sentence pairs it gets `vocabulary` and `padding`; for data without images `shape` instead of `channels`.
+    For sentence pairs it gets `vocabulary` and `padding`, for text `vocabulary`; for other data without images `shape`
+    instead of `channels`.
     """
 
     smallest: ClassVar[int] = 1
@@ -118,6 +171,19 @@ class Import(Imported):
 
 
 Model = Annotated[
-    ConvNet | LeNet | AlexNet | AlexNetBN | NiN | GoogLeNet | ResNet | ResNet50V2 | GNMT | Import,
+    ConvNet
+    | LeNet
+    | AlexNet
+    | AlexNetBN
+    | NiN
+    | GoogLeNet
+    | GoogLeNetBN
+    | VGG
+    | ResNet
+    | ResNet50V2
+    | GNMT
+    | GPT
+    | UNet3D
+    | Import,
     Field(discriminator="kind"),
 ]

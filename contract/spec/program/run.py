@@ -3,22 +3,32 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
+from contract.spec.artifacts.inputs import Inputs, check_inputs
+from contract.spec.artifacts.outputs import Outputs, check_outputs
+from contract.spec.artifacts.retention import AllOutputs, OutputRetention
+from contract.spec.artifacts.reuse import check_reuse, obstacle_of_program
 from contract.spec.base import Spec
+from contract.spec.dedup.dedup import Dedup
 from contract.spec.numbers import Positive
 from contract.spec.program.environment import AbsolutePath, Environment, check_environment
 from contract.spec.program.metrics import MetricSources
 from contract.spec.program.placeholders import flatten, names_in
+from contract.spec.program.section import complete_program
 from contract.spec.resources import Local, Resources, check_resources
 from contract.spec.retry import RetryPolicy, check_growth
+from contract.spec.volume.volume import Volume
 from contract.validation import ValidationIssue, validation_error
 
 Launcher = Literal["srun", "torchrun", "mpirun", "plain"]
 Word = Annotated[str, Field(pattern=r"^[^\x00]*$", max_length=100_000)]
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
 MAX_WORDS, MAX_PARAMETERS = 10_000, 1_000
-FILES = ("parameters_json", "parameters_yaml", "run_folder", "checkpoint_folder")  # placeholders that are always there
+# placeholders that are always there
+FILES = ("parameters_json", "parameters_yaml", "run_folder", "checkpoint_folder", "job_python")
 
 
 class ProgramSpec(Spec):
@@ -31,10 +41,12 @@ class ProgramSpec(Spec):
     ) = Field(examples=["python train.py --lr {lr}", ["python", "train.py", "--lr", "{lr}"]])
     """The command of each rank: a text is a line for bash, a list is a program with its arguments. `{lr}` stands for
     the parameter `lr`; `{parameters_json}`, `{parameters_yaml}`, `{run_folder}` and `{checkpoint_folder}` stand for
-    paths."""
+    paths, `{job_python}` for the Python that runs the agent: the service's on its host, on Slurm BIGBATCH_SLURM_PYTHON
+    or python3. With `dedup` or `volume` it may be left out, and becomes the command that carries the section out."""
     launcher: Launcher = "srun"
     """How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
-    node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node."""
+    node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node, the default with
+    `dedup`."""
     resources: Resources = Local()
     """The cluster, and the nodes, cpus and devices of each job."""
     environment: Environment = Environment()
@@ -65,8 +77,27 @@ class ProgramSpec(Spec):
     stall_minutes: Positive | None = 10.0
     """Minutes without progress of a rank after which the run fails and names the rank; null: no limit. Only programs
     that report progress (by torch or by `bigbatch.log`) can stall."""
+    system_metrics_s: Annotated[float, Field(ge=0, le=3600)] = 15.0
+    """Seconds between two measurements of each node's processors, memory, disks, network and GPUs; 0: none."""
     retries: RetryPolicy = RetryPolicy()
     """How often a run is retried after each exit cause."""
+    volume: Volume | None = None
+    """Inference over a volume, whose chunks the ranks share; its command is `python -m trainers.volume`; null: none."""
+    # absent where it is null, so that runs from before the field have the document and the key that they had
+    dedup: Dedup | None = Field(default=None, exclude_if=lambda value: value is None)
+    """A search for near-duplicate images by one rank; its command is `python -m trainers.data.dedup`; null: none."""
+    inputs: Inputs = Field(default={}, examples=[{"data": "/data/train.tsv"}])
+    """Files and folders that the program reads, by name: `{inputs.data}` in the command stands for the path. Their
+    contents count when the service compares this run with finished ones."""
+    outputs: Outputs = Field(default={}, examples=[{"model": "model.pt"}])
+    """Files and folders that the program writes into the run's folder, by name: `{outputs.model}` in the command stands
+    for the path. They are hashed at the end of the run and listed as artifacts; the run fails without them. With
+    `dedup` the default is `list`, `kept`, `report` and `groups`, the files of its result."""
+    keep: OutputRetention = AllOutputs()
+    """How long the outputs remain."""
+    reuse: bool = False
+    """Whether the run takes the result of a finished run with an equal spec, equal code and equal inputs, if there is
+    one, in place of being carried out; needs `code`."""
 
     @property
     def survives_workers(self) -> bool:
@@ -88,6 +119,26 @@ class ProgramSpec(Spec):
             "plain": (1, 1),
         }[self.launcher]
 
+    @property
+    def reuse_obstacle(self) -> str | None:
+        """Why another run with an equal spec may compute something else; None if it computes the same."""
+        return obstacle_of_program(self.code, self.dedup.images if self.dedup else None, self.inputs)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the JSON schema, in which the command may be absent: a section fills it in."""
+        schema = handler(core)
+        fields = handler.resolve_ref_schema(schema)
+        fields["required"] = [name for name in fields.get("required", []) if name != "command"]
+        if not fields["required"]:
+            del fields["required"]
+        return schema
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, document: Any) -> Any:
+        return complete_program(document)
+
     @model_validator(mode="after")
     def _check_whole_run(self) -> Self:
         if issues := list(self._issues()):
@@ -99,8 +150,12 @@ class ProgramSpec(Spec):
         for issue in check_environment(self.environment):
             yield ValidationIssue(path=f"environment.{issue.path}", message=issue.message)
         yield from self._folder_issues()
+        yield from check_inputs(self.inputs)
+        yield from check_outputs(self.outputs)
+        yield from check_reuse(wanted=self.reuse, obstacle=self.reuse_obstacle)
+        yield from self._section_issues()
         need = self.resources
-        if self.launcher == "plain" and need.world > 1:
+        if self.launcher == "plain" and need.world > 1 and not self.dedup:
             message = f"the launcher plain starts one process, but the resources have {need.world} ranks"
             yield ValidationIssue(path="launcher", message=message)
         yield from check_growth(self.retries, need)
@@ -109,8 +164,19 @@ class ProgramSpec(Spec):
         if isinstance(need, Local) and self.environment.container and self.environment.container.kind == "pyxis":
             yield ValidationIssue(path="environment.container.kind", message="pyxis needs Slurm; use apptainer")
 
+    def _section_issues(self) -> Iterator[ValidationIssue]:
+        if self.dedup and self.volume:
+            message = "a run carries out either `dedup` or `volume`: give each a run or a step of its own"
+            yield ValidationIssue(path="volume", message=message)
+        need = self.resources
+        if self.dedup and need.world > 1:
+            field = "nodes" if need.nodes > 1 else "ranks_per_node" if need.ranks_per_node > 1 else "many_core"
+            message = f"`dedup` is the work of one rank with many cpus, and the resources have {need.world} ranks"
+            yield ValidationIssue(path=f"resources.{field}", message=message)
+
     def _command_issues(self) -> Iterator[ValidationIssue]:
-        known = [*flatten(self.parameters), *FILES]
+        files = [*(f"inputs.{name}" for name in self.inputs), *(f"outputs.{name}" for name in self.outputs)]
+        known = [*flatten(self.parameters), *FILES, *files]
         words = [self.command] if isinstance(self.command, str) else self.command
         if not words[0].strip():
             yield ValidationIssue(path="command", message="the first word is empty")
@@ -119,7 +185,8 @@ class ProgramSpec(Spec):
             names = f"the parameters are {', '.join(known)}"
             message = f"{{{name}}} is no parameter; {names}; write {{{{{name}}}}} for the text itself"
             yield ValidationIssue(path="command", message=message)
-        for name in FILES:
+        of_files = [*FILES, *(["inputs"] if self.inputs else []), *(["outputs"] if self.outputs else [])]
+        for name in of_files:
             if name in self.parameters:
                 message = f"the placeholder {{{name}}} stands for a path of the run: choose another name"
                 yield ValidationIssue(path=f"parameters.{name}", message=message)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.api.cluster_report import ClusterReport, SubmitLimits
+from contract.api.drafts.starts import SlurmPrediction
 from contract.folder.files.atomic_file import write_atomic
 from contract.folder.files.disk_errors import is_transient
 from scheduler.clusters.cluster import (
@@ -39,6 +40,7 @@ from scheduler.clusters.slurm.find import JobFinder
 from scheduler.clusters.slurm.job_ids import array_id, merge_array_tasks
 from scheduler.clusters.slurm.job_status import read_job_status
 from scheduler.clusters.slurm.limits import SlurmLimits
+from scheduler.clusters.slurm.predict import predict_start
 from scheduler.clusters.slurm.report import read_report
 from scheduler.clusters.slurm.sbatch_errors import classify_sbatch_error
 from scheduler.clusters.slurm.script import render_script
@@ -139,6 +141,10 @@ class Slurm:
                 update={"admits": SubmitLimits(tasks=self._limits.largest_array, jobs=limits.jobs)}
             )
         return report
+
+    def predict_start(self, script: str) -> SlurmPrediction:
+        """Return when Slurm would start the job of a script; raise RateLimitedError if it was not asked."""
+        return predict_start(self._commands, script)
 
     def script(self, job: JobRequest | ArrayRequest) -> str:
         return render_script(job, python=self._python, setup=self._setup)

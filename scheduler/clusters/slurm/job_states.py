@@ -4,6 +4,8 @@ Source: sacct(1) and squeue(1), "JOB STATE CODES", of versions 20.02 to 25.05.
 """
 
 import re
+from contextlib import suppress
+from datetime import UTC, datetime
 
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
@@ -50,15 +52,16 @@ ALIVE_STATES = {
 NO_DETAIL = ("None", "0:0")  # squeue's and sacct's words for no reason and no exit code
 
 
-def translate_state(state: str, detail: str, hosts: str = "") -> JobStatus | None:
+def translate_state(state: str, detail: str, hosts: str = "", start: str = "") -> JobStatus | None:
     """Return the status that one state means ("CANCELLED by 0" counts as CANCELLED); None for an unknown state.
 
     `detail`: squeue's reason, or sacct's exit code as "4:0". `hosts`: the job's nodes as Slurm writes them.
+    `start`: when the job started, in local time.
     """
     word = state.split()[0].rstrip("+") if state else ""
     detail = "" if detail in NO_DETAIL else detail
     if kind := END_STATES.get(word):
-        return _ended(kind, detail, hosts)
+        return _ended(kind, detail, hosts, start)
     if word not in ALIVE_STATES:
         return None
     if word == PENDING:
@@ -67,10 +70,13 @@ def translate_state(state: str, detail: str, hosts: str = "") -> JobStatus | Non
     return Alive(Pending(reason, word)) if reason else Alive()
 
 
-def _ended(kind: EndKind, detail: str, hosts: str) -> Gone:
+def _ended(kind: EndKind, detail: str, hosts: str, start: str) -> Gone:
     exit_code = None
     if codes := re.fullmatch(r"(\d+):(\d+)", detail):  # exit code and signal: only one of them is meant
         detail = f"exit code {detail}"
         exit_code = int(codes[1]) if codes[2] == "0" else None
     ended = gone(kind, detail, exit_code=exit_code)
+    if kind is EndKind.CANCELLED:
+        with suppress(ValueError):  # N/A, Unknown, None: the job never started
+            ended = ended._replace(started_at=datetime.fromisoformat(start).astimezone(UTC))
     return ended._replace(hosts=tuple(parse_hosts(hosts))) if ended.cause is ExitCause.NODE_FAILURE else ended

@@ -1,12 +1,21 @@
 """The report of a Slurm cluster: partitions and nodes from sinfo, the queue from squeue."""
 
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
 from scheduler.clusters.cluster import NoAnswerError, RateLimitedError
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
+from scheduler.clusters.slurm.job_ids import parse_hosts
+from scheduler.clusters.slurm.pending_reasons import classify_pending_reason
 
 CALLS = 2  # of a report: sinfo and squeue
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")  # "N/A": the backfill has no plan yet
 EXCLUSIVE, NOT_SHARED = "EXCLUSIVE", "NO"  # sinfo's words for OverSubscribe
+PENDING = "PENDING"
 
 
 def read_report(commands: Commands, priority: Priority, *, whole_nodes: bool = False) -> ClusterReport:
@@ -19,14 +28,15 @@ def read_report(commands: Commands, priority: Priority, *, whole_nodes: bool = F
         raise RateLimitedError("sinfo and squeue were not called: the rate limit of Slurm commands is reached")
     sinfo = commands.ask("sinfo", *ALL_PARTITIONS, "-h", "-N", "-o", "%N|%P|%a|%l|%h|%T|%C|%m|%G|%f", priority=priority)
     # a name may contain bars, so the name is the last column
-    squeue = commands.ask("squeue", *ALL_PARTITIONS, "-h", "-o", "%i|%u|%P|%T|%D|%M|%R|%j", priority=priority)
+    squeue = commands.ask("squeue", *ALL_PARTITIONS, "-h", "-o", "%i|%u|%P|%T|%D|%M|%S|%Q|%R|%j", priority=priority)
     rows = parse_rows(sinfo, 10)
     try:
         nodes = _parse_nodes(rows)
         partitions = _parse_partitions(rows, nodes, whole_nodes=whole_nodes)
-        return ClusterReport(partitions=partitions, nodes=nodes, queue=_parse_queue(squeue))
+        queue = _parse_queue(squeue)
     except ValueError as error:
         raise NoAnswerError(f"sinfo and squeue: the answer is no report of a cluster: {error}") from error
+    return ClusterReport(partitions=partitions, nodes=_with_jobs(nodes, queue), queue=queue)
 
 
 def _parse_nodes(rows: list[list[str]]) -> list[Node]:
@@ -82,9 +92,26 @@ def _parse_queue(text: str) -> list[QueuedJob]:
             nodes=int(nodes),
             elapsed=elapsed,
             reason=reason.strip("()"),
+            priority=int(priority) if priority.isdigit() else None,
+            pending_reason=classify_pending_reason(reason).reason if state == PENDING else None,
+            predicted_start=_moment(start) if state == PENDING else None,
         )
-        for job_id, user, partition, state, nodes, elapsed, reason, name in parse_rows(text, 8)
+        for job_id, user, partition, state, nodes, elapsed, start, priority, reason, name in parse_rows(text, 10)
     ]
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a time of squeue, which is in the local time of this host."""
+    return datetime.fromisoformat(text).astimezone(UTC) if TIME.fullmatch(text) else None
+
+
+def _with_jobs(nodes: Iterable[Node], queue: Iterable[QueuedJob]) -> list[Node]:
+    """Return the nodes with the ids of the jobs on them; of a job that runs, squeue's reason is its nodes."""
+    on_node: dict[str, list[str]] = defaultdict(list)
+    for job in queue:
+        for host in parse_hosts(job.reason) if job.state != PENDING else ():
+            on_node[host].append(job.job_id)
+    return [node.model_copy(update={"jobs": on_node[node.name]}) if node.name in on_node else node for node in nodes]
 
 
 def _omit_null(text: str) -> str:

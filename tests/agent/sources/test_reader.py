@@ -40,7 +40,10 @@ def test_metrics_are_read_while_the_program_runs(tmp_path: Path) -> None:
 
 
 def test_the_next_attempt_reports_the_lost_steps_of_an_unmodified_program(tmp_path: Path) -> None:
-    """Forces the fault: the agent and its rank are killed after lines that the agent has not read."""
+    """Forces the fault: the agent and its rank are killed after lines that the agent has not read, or is just reading.
+
+    A kill between an event and its cursor has the event written a second time, and stored once.
+    """
     command = """
 if [ $BIGBATCH_ATTEMPT = 1 ]; then steps="1 2 3 4 5 6"; else steps="3 4 5 6 7 8"; fi
 for step in $steps; do echo "step $step loss 0.5"; done
@@ -52,7 +55,7 @@ if [ $BIGBATCH_ATTEMPT = 1 ]; then touch written; sleep 600; fi
     assert run_agent(folder, 2) == 0
     (resumed,) = [event for event in events_of(folder) if isinstance(event, Resumed)]
     assert (resumed.attempt, resumed.step, resumed.lost_steps) == (2, 2, 4)
-    assert losses(folder) == [*((1, step) for step in range(1, 7)), *((2, step) for step in range(3, 9))]
+    assert list(dict.fromkeys(losses(folder))) == [*((1, n) for n in range(1, 7)), *((2, n) for n in range(3, 9))]
 
 
 def test_a_program_that_fails_after_its_decision_to_pause_has_failed(tmp_path: Path) -> None:

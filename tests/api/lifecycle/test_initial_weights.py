@@ -52,7 +52,10 @@ def test_weights_that_do_not_fit_are_refused(both: TestClient) -> None:
     glyphs = "  data: {kind: glyphs, classes: 12, train_samples: 512, heldout_samples: 64}\n"
     assert "and 10 classes" in refusal(both, "  initial_weights: {run: 1}\n" + glyphs)[1]
     axis = "  initial_weights: {run: 1}\naxes: {initial_weights.run: [1, 77]}\n"
-    assert refusal(both, axis) == ("axes.initial_weights.run", "there is no run 77")
+    assert refusal(both, axis) == (
+        "axes.initial_weights.run",
+        "there is no run 77, or the run whose result it took is deleted",
+    )
 
 
 def test_a_run_without_a_checkpoint_is_refused(both: TestClient) -> None:

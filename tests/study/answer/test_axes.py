@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from contract.api.answer import AxisScale
+from study.answer.answer import Choice, find_answer
 from study.answer.axes import Axis, find_axes, scale_of
 from study.answer.groups import lay_out
+from study.answer.joined_axes import MOST_PLACES
 from tests.testing.answers import experiment, runs_of
 
 
@@ -76,3 +78,28 @@ def test_a_run_outside_the_grid_has_the_value_of_the_base_where_it_sets_none() -
     batch, rate = find_axes(spec, [*runs, added], None)
     assert (batch.number_of(added.values), rate.number_of(added.values)) == (64, 0.5)
     assert rate.numbers == [0.1, 0.5]
+
+
+def test_neighbouring_values_of_a_long_axis_share_places() -> None:
+    spec = experiment({"batch": [64, 128], "schedule.rate": [round(0.001 * n, 3) for n in range(1, 152)]})
+    runs = runs_of(spec, *[0.5 + 0.001 * (number % 151) for number in range(302)])
+    answer = find_answer(spec, runs, {}, Choice())
+    assert answer.x is not None
+    assert answer.y is not None
+    assert answer.x.values == [64, 128]
+    assert len(answer.y.values) == MOST_PLACES
+    assert answer.y.values[:2] == [0.002, 0.005], "the middle of three values each"
+    assert len(answer.groups) == 2 * MOST_PLACES
+    assert sum(len(group.runs) for group in answer.groups) == 302
+    first = answer.groups[0].figure
+    assert first is not None
+    assert (first.count, first.mean) == (3, pytest.approx(0.501))
+    assert answer.notes == ["the 151 values of rate share 50 places, each with the mean of its runs"]
+
+
+def test_an_axis_that_a_picture_can_show_is_left_as_it_is() -> None:
+    spec = experiment({"schedule.rate": [round(0.001 * n, 3) for n in range(1, MOST_PLACES + 1)]})
+    answer = find_answer(spec, runs_of(spec), {}, Choice())
+    assert answer.x is not None
+    assert len(answer.x.values) == MOST_PLACES
+    assert answer.notes == []

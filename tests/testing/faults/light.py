@@ -73,7 +73,7 @@ def train(folder: RunFolder, attempt: int) -> int:
             draft.replace(kept)  # on a full disk the old file stays whole
             report.paused(step, saved_step=step, reason=f"{signal.Signals(asked[0]).name} to rank 0")
             return PAUSED_EXIT_CODE
-    report.finished(step)
+    report.finished(spec)
     return 0
 
 

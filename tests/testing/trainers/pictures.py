@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 
@@ -19,3 +20,16 @@ def tree(root: Path, counts: dict[str, int]) -> Path:
     for number, (name, count) in enumerate(counts.items()):
         draw(root / name, count=count, seed=number)
     return root
+
+
+def pictures(n: int, side: int, seed: int) -> NDArray[np.uint8]:
+    """Return pictures in color (n, side, side, 3) whose power falls with the frequency, as that of photographs does."""
+    rng = np.random.default_rng(seed)
+    frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(side), np.fft.rfftfreq(side), indexing="ij"))
+    frequency[0, 0] = 1
+    wave = np.fft.rfft2(rng.standard_normal((n, 3, side, side))) / frequency
+    wave[:, :, 0, 0] = 0
+    x = np.fft.irfft2(wave, s=(side, side))
+    x = 128 + 45 * x / x.std(axis=(2, 3), keepdims=True)
+    pixels: NDArray[np.uint8] = np.clip(x, 0, 255).astype(np.uint8).transpose(0, 2, 3, 1)
+    return pixels

@@ -25,6 +25,9 @@ def reduced(run: RunSpec) -> RunSpec:
         "train_samples": 8 * RANKS * SHARE,
         "heldout_samples": 1,
     }
+    if run.model.kind == "gnmt":
+        spec["data"] = {"kind": "reversal", "train_samples": 8 * RANKS * SHARE, "heldout_samples": 1}
+        spec["model"]["units"] = 32  # the paper's net has 160 million weights
     spec["augmentation"] = None  # generated images have none
     if scaling := spec["schedule"]["scaling"]:
         scaling["reference_batch"] = max(1, scaling["reference_batch"] // factor)

@@ -8,7 +8,7 @@ from torch import Tensor
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives import layout
 from trainers.collectives.plans import catalog, ring, torus
-from trainers.collectives.pricing.links import Links, measure
+from trainers.collectives.pricing.links import LARGE_BYTES, Links, fit_link, measure
 from trainers.collectives.pricing.price import choose
 from trainers.collectives.runners.allreduce import Allreduce, make_allreduce
 from trainers.collectives.runners.auto import AutoAllreduce
@@ -78,6 +78,20 @@ def test_all_ranks_measure_the_same_links() -> None:
 )
 def test_a_row_is_a_host_if_hosts_have_equal_sizes_and_else_the_grid_is_the_squarest(hosts: str, rows: int) -> None:
     assert layout.count_rows(hosts) == rows
+
+
+@pytest.mark.parametrize("burst_bytes", [0, 65536])
+def test_a_link_that_lets_its_first_bytes_pass_has_this_burst(burst_bytes: int) -> None:
+    alpha_s, rate = 1e-4, 25e6
+    one_s, two_s = (alpha_s + (size - burst_bytes) / rate for size in LARGE_BYTES)
+    link = fit_link(alpha_s, one_s, two_s)
+    assert (link.alpha_s, link.beta_s) == pytest.approx((alpha_s, 1 / rate))
+    assert link.burst_bytes == pytest.approx(burst_bytes, abs=1)
+    assert Links(None, link).network([[0], [1]]).burst_bytes == link.burst_bytes
+
+
+def test_a_large_message_that_was_held_up_gives_no_burst_below_0() -> None:
+    assert fit_link(1e-4, 0.05, 0.06).burst_bytes == 0
 
 
 def sum_on_narrow_wire(wire: torch.dtype) -> tuple[Tensor, Tensor]:

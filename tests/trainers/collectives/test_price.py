@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trainers.collectives.layout import hosts_of
-from trainers.collectives.plan import Plan
-from trainers.collectives.plans import halving_doubling, hierarchical, ring, server, torus, tree
+from trainers.collectives.plan import Operation, Plan
+from trainers.collectives.plans import blocks, halving_doubling, hierarchical, ring, server, torus, tree
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import choose, price
@@ -44,6 +44,14 @@ def test_no_plan_is_faster_than_the_bound(shape: tuple[int, int]) -> None:
     net = network(*shape, latency_s=0.0, inside_latency_s=0.0, message_s=0.0, add_rate=1e30)
     for plan in candidates(net.hosts):
         assert price(plan, net).seconds(S) >= net.bound_s(S) * (1 - 1e-9), plan
+
+
+@pytest.mark.parametrize("operation", ["all_gather", "reduce_scatter", "broadcast", "reduce"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 8), (2, 2), (4, 2), (3, 5)])
+def test_no_plan_of_another_operation_is_faster_than_its_bound(operation: Operation, shape: tuple[int, int]) -> None:
+    net = network(*shape, latency_s=0.0, inside_latency_s=0.0, message_s=0.0, add_rate=1e30)
+    for plan in blocks.plans(operation, net.hosts):
+        assert price(plan, net).seconds(S) >= net.bound_s(S, operation) * (1 - 1e-9), plan
 
 
 def test_the_torus_is_near_the_bound_for_large_vectors_on_hosts_of_several_ranks() -> None:
@@ -103,18 +111,13 @@ def test_equal_rounds_cost_the_same_as_rounds_that_are_evaluated_separately() ->
 
 @pytest.mark.usefixtures("no_collections")
 @pytest.mark.parametrize("shape", [(512, 8), (4096, 1)])
-def test_every_plan_of_4096_ranks_is_priced_within_two_seconds(shape: tuple[int, int]) -> None:
+def test_every_plan_of_4096_ranks_is_priced_within_ten_seconds(shape: tuple[int, int]) -> None:
+    """Bound the growth: one call per send instead of one per round takes minutes here; the slowest plan takes 2 s."""
     net = network(*shape)
     for plan in candidates(net.hosts):
-        # other processes use the machine's cores too, so one fast run of five is sufficient
-        assert any(price_s(plan, net) < 2 for _ in range(5)), plan
-
-
-def price_s(plan: Plan, net: Network) -> float:
-    """Return the processor time of one price in seconds."""
-    started = time.process_time()
-    assert price(plan, net).seconds(S) > net.bound_s(S)
-    return time.process_time() - started
+        started = time.process_time()
+        assert price(plan, net).seconds(S) > net.bound_s(S)
+        assert time.process_time() - started < 10, plan
 
 
 def test_price_rejects_a_network_with_another_number_of_ranks() -> None:

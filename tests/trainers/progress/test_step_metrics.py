@@ -102,6 +102,19 @@ def test_ranks_exchange_their_times_about_once_per_second() -> None:
             assert (values[IDLE_S], values[SLOWEST_RANK]) == (pytest.approx(0.025), 1)
 
 
+def test_on_a_gpu_the_newest_step_is_reported_with_the_next_one() -> None:
+    """To read the times of a step that the GPU still computes would wait for its end."""
+    received: Any = RecordingReporter()
+    measures = StepMetrics(received, world=1, device=torch.device("cuda"), watch=BackendCollectives())
+    known = []
+    for step in range(1, 9):
+        measures.add(StepMeasurement(step, 64, {"loss": float(step)}, lap(0.1, 0.1)))
+        known.append(len(received.points_reported))
+    assert known == [0, 1, 1, 1, 1, 1, 6, 6]
+    measures.flush()
+    assert [(first, last) for first, last, _ in received.stretches] == [(1, 1), (2, 6), (7, 8)]
+
+
 def test_pending_steps_are_reported_without_times_at_the_end() -> None:
     received: Any = RecordingReporter()
     measures = StepMetrics(received, world=2, device=CPU, watch=BackendCollectives())

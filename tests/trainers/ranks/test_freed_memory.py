@@ -1,7 +1,10 @@
 """Memory that a rank frees stays its own: the next step has no page faults for it."""
 
+import resource
 import subprocess
 import sys
+
+GRADIENT_PAGES = 6_000_000 * 4 // resource.getpagesize()
 
 PROGRAM = """
 import resource, sys
@@ -29,5 +32,6 @@ def faults(*arguments: str) -> int:
 
 
 def test_the_next_step_reuses_the_memory_of_freed_gradients_without_page_faults() -> None:
+    # the address of the heap is random, and so one gradient may get new pages within the ten steps
     reused, given_back = faults("reuse"), faults()
-    assert reused < given_back / 10
+    assert reused <= GRADIENT_PAGES + 100 < given_back / 4

@@ -106,7 +106,9 @@ def test_a_broken_connection_of_the_trainer_within_the_standard_library_is_an_ec
         closed.bind(("127.0.0.1", 0))  # so that no other process can open this port
         with pytest.raises(ConnectionRefusedError) as refused:
             connect_to_center(closed.getsockname(), b"0123456789abcdef", rank=2, timeout_s=5.0)
-    assert rank_failures.record_failure(folder, 1, rank_info.local_rank_info(2, 4), refused.value).rank == 0
+    own = rank_failures.record_failure(folder, 1, rank_info.local_rank_info(2, 4), refused.value)
+    assert (own.rank, own.echo) == (2, True)
+    assert rank_failures.record_failure(folder, 1, rank_info.local_rank_info(0, 4), refused.value).rank == 0
     assert [fall.echo for fall in folder.read_rank_failures(1)] == [False, True]
 
 

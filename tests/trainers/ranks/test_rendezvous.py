@@ -6,7 +6,7 @@ import socket
 import stat
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import psutil
 import pytest
@@ -146,9 +146,9 @@ class Waiting:
         self.reads += 1
         return RendezvousPoint(host="10.0.0.1", port=1, secret="0a" * 32) if self.now_s >= self.published_s else None
 
-    def read_rank_failures(self, _: int) -> list[Any]:
+    def list_failed_ranks(self, _: int) -> list[int]:
         self.scans += 1
-        return [SimpleNamespace(rank=0)] if self.failed else []
+        return [0] if self.failed else []
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds

@@ -99,7 +99,7 @@ def test_with_another_number_of_ranks_a_run_has_the_same_images_in_each_step(tmp
     for number, ranks in ((2, 4), (3, 1)):
         folder.prepare(RunFolder(whole.path).read_spec().model_copy(update={"resources": local(folder, ranks)}))
         blow = Signal(KILL, after=8) if number == 2 else None
-        attempt(folder, number, blow=blow, net="plain")
+        assert attempt(folder, number, blow=blow, net="plain")[0] == (-KILL if blow else 0)
     assert curve_of_last(folder) == pytest.approx(curve(whole), rel=1e-5)
     notes = [note for event in resumed(folder) for note in event.notes]
     assert notes[0] == "saved by 2 ranks, goes on with 4: their random generators begin anew"

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from contract.spec.checks.memory import count_vectors, data_memory_bytes
 from contract.spec.checks.model_size import model_size_of
-from contract.spec.choices.data import Data
+from contract.spec.choices.data import Data, Text
 from contract.spec.choices.models import Model
 from contract.spec.run import RunSpec
 from tests.testing.trainers.forked_ranks import on_ranks
@@ -22,7 +22,7 @@ from trainers.collectives.runners.native import allreduce
 
 IMAGES = ["convnet", "lenet", "alexnet", "alexnet_bn", "nin", "googlenet", "resnet18", "resnet34", "resnet50"]
 NETS: list[dict[str, Any]] = [
-    *({"kind": kind} for kind in [*IMAGES, "resnet101", "resnet50_v2"]),
+    *({"kind": kind} for kind in [*IMAGES, "resnet101", "resnet50_v2", "googlenet_bn", "vgg16", "vgg19"]),
     {"kind": "convnet", "width": 7},
     {"kind": "alexnet", "groups": 1},
     {"kind": "googlenet", "aux_weight": 0.0},
@@ -55,7 +55,45 @@ def test_the_size_of_a_translation_model_is_exact(model: dict[str, Any]) -> None
         assert model_size_of(choice, data) == count_numbers(models.build_translation_model(choice, 1000))
 
 
-@pytest.mark.parametrize("data", [{"kind": "digits"}, {"kind": "synthetic"}, {"kind": "synthetic", "channels": 1}])
+@pytest.mark.parametrize("model", [{}, {"width": 24, "layers": 3, "heads": 2}, {"tied_head": False}])
+def test_the_size_of_a_language_model_is_exact(model: dict[str, Any]) -> None:
+    choice: Model = parsed(Model, {"kind": "gpt", **model})
+    data: Data = parsed(Data, {"kind": "text", "context": 40})
+    assert isinstance(data, Text)
+    with torch.device("meta"):
+        assert model_size_of(choice, data) == count_numbers(models.build_language_model(choice, data))
+
+
+@pytest.mark.parametrize("model", [{}, {"width": 5, "levels": 1}, {"width": 3, "levels": 5}])
+@pytest.mark.parametrize("edge", [4, 9])
+def test_the_size_of_a_model_of_volumes_is_exact(model: dict[str, Any], edge: int) -> None:
+    run = RunSpec.model_validate(
+        {
+            "model": {"kind": "unet3d", **model},
+            "data": {"kind": "bodies", "edge": edge},
+            "optimizer": {"kind": "adam"},
+            "schedule": {"kind": "constant", "rate": 0.01},
+            "batch": 4,
+            "epochs": 1,
+        }
+    )
+    with torch.device("meta"):
+        assert model_size_of(run.model, run.data) == count_numbers(models.build_model(run))
+
+
+TEXT = {"kind": "text", "context": 40, "train_samples": 100, "heldout_samples": 28}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"kind": "digits"},
+        {"kind": "synthetic"},
+        {"kind": "synthetic", "channels": 1},
+        TEXT,
+        {"kind": "bodies", "edge": 5},
+    ],
+)
 def test_the_size_of_data_in_memory_is_exact(data: dict[str, Any]) -> None:
     choice: Data = parsed(Data, data)
     splits = datasets.build_data(choice, 0)

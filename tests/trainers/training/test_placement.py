@@ -41,6 +41,7 @@ def loop_of(path: str, **choices: Any) -> TrainingLoop:
 def train(path: str, choices: dict[str, Any]) -> tuple[list[float], list[list[int]], dict[str, float]]:
     """Take three steps; return the losses, the strides of weights and images, and the evaluation."""
     loop = loop_of(path, **choices)
+    assert not loop.feed.loader.pins, "a run on CPUs uses no GPU's memory, whatever its host has"
     at = loop.run.batch_schedule.position(0)
     batches, losses, seen = loop.feed.epoch_batches(at), [], []
     take = loop.step

@@ -10,8 +10,10 @@ For any other n, with r = n - 2^m: the first 2 r ranks reduce in pairs before an
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from trainers.collectives.layout import Hosts, ranks_in_order
-from trainers.collectives.plan import Plan, Round, Send, own_sends, split
+from trainers.collectives.plan import Plan, Round, Send, Sends, own_sends, split
 
 
 def plan(hosts: Hosts) -> Plan:
@@ -39,18 +41,24 @@ def halve(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterat
     if own is not None:
         yield from _halve_own(ranks, chunks, own)
         return
-    shares = [chunks] * len(ranks)
+    rank_n, i = np.array(ranks), np.arange(len(ranks))
+    start_n, size_n = np.full(len(ranks), chunks.start), np.full(len(ranks), len(chunks))
+    add_n = np.full(len(ranks), True)
     for distance in _distances(len(ranks)):
-        halves = [split(share, 2) for share in shares]
-        has_upper = [bool(i & distance) for i in range(len(ranks))]  # these ranks sum the second half
-        yield [Send(ranks[i], ranks[i ^ distance], halves[i][not has_upper[i]], add=True) for i in range(len(ranks))]
-        shares = [halves[i][has_upper[i]] for i in range(len(ranks))]
+        lower_n, has_upper = size_n // 2, (i & distance) > 0  # the latter ranks sum the second half
+        upper_n, middle_n = size_n - lower_n, start_n + lower_n
+        sent_start_n, sent_n = np.where(has_upper, start_n, middle_n), np.where(has_upper, lower_n, upper_n)
+        yield Sends(rank_n, rank_n[i ^ distance], sent_start_n, sent_n, add_n)
+        start_n, size_n = np.where(has_upper, middle_n, start_n), np.where(has_upper, upper_n, lower_n)
 
 
 def double(ranks: Sequence[int], chunks: range, own: int | None = None) -> Iterator[Round]:
     """Send the shares from `halve` to all ranks: the sends of `halve` in reverse order and direction."""
     for sends in reversed(list(halve(ranks, chunks, own))):
-        yield [Send(send.dst, send.src, send.chunks, add=False) for send in sends]
+        if isinstance(sends, Sends):
+            yield Sends(sends.dst_M, sends.src_M, sends.start_M, sends.size_M, ~sends.add_M)
+        else:
+            yield [Send(send.dst, send.src, send.chunks, add=False) for send in sends]
 
 
 def _halve_own(ranks: Sequence[int], chunks: range, own: int) -> Iterator[Round]:

@@ -1,12 +1,13 @@
 """Links: the measured cost of messages inside a host and between hosts; all ranks get the same numbers.
 
 The measurement is a ping-pong between two ranks, t(S) = alpha + S beta, the fastest of several: alpha from a small
-message, beta from the difference of two large sizes, because a rate-limited link lets the first bytes pass in a burst.
+message, beta from the difference of two large sizes, because a rate-limited link lets the first bytes pass in a burst:
+a token bucket of B bytes, B = S - (t(S) - alpha) / beta.
 """
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import inf
 
 import torch
@@ -28,10 +29,11 @@ BETA_S = 1e-12  # a terabyte per second: a smaller result is clock noise
 
 @dataclass(frozen=True)
 class Link:
-    """The cost of a message: alpha_s + bytes x beta_s."""
+    """The cost of a message: alpha_s + bytes x beta_s; on a link that has rested, without the first `burst_bytes`."""
 
     alpha_s: float
     beta_s: float
+    burst_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Links:
             inside_rate=1 / max(inside.beta_s, BETA_S) if self.processor is None else inf,
             latency_s=max(between.alpha_s - 2 * processor.message_s, 0.0),
             inside_latency_s=max(inside.alpha_s - 2 * processor.message_s, 0.0),
+            burst_bytes=between.burst_bytes,
             add_rate=processor.add_rate,
             message_s=processor.message_s,
             copy_rate=processor.copy_rate,
@@ -93,12 +96,19 @@ def _measure_link(
     small = [spent_s(torch.zeros(1)) for _ in range(REPEATS)]
     one, two = (min(spent_s(torch.zeros(size // 4))[0] for _ in range(LARGE_REPEATS)) / 2 for size in LARGE_BYTES)
     alpha_s, message_s = (min(column) / (2 * BOUNCES) for column in zip(*small, strict=True))
-    found = torch.tensor([alpha_s, (two - one) / (LARGE_BYTES[1] - LARGE_BYTES[0]), message_s], dtype=torch.float64)
+    found = torch.tensor([*astuple(fit_link(alpha_s, one, two)), message_s], dtype=torch.float64)
     if connections.rank != pair[0]:
         found.zero_()  # the sum below then broadcasts the values of the pair's first rank
     dist.all_reduce(found, group=group)
-    alpha_s, beta_s, message_s = found.tolist()
-    return Link(alpha_s, max(beta_s, BETA_S)), message_s
+    *costs, message_s = found.tolist()
+    return Link(*costs), message_s
+
+
+def fit_link(alpha_s: float, one_s: float, two_s: float) -> Link:
+    """Return the link of a small message's time and the times of the two large messages."""
+    beta_s = max((two_s - one_s) / (LARGE_BYTES[1] - LARGE_BYTES[0]), BETA_S)
+    burst_bytes = LARGE_BYTES[0] - (one_s - alpha_s) / beta_s
+    return Link(alpha_s, beta_s, min(max(burst_bytes, 0.0), LARGE_BYTES[0] / 2))
 
 
 def _ping_pong(first: int, second: int, *, bounces: int) -> Iterator[Round]:

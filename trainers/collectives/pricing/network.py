@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import inf
 
 from trainers.collectives.layout import Hosts
+from trainers.collectives.plan import Operation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class Network:
     add_rate: float = 10e9  # bytes/s that a rank adds: 1 / gamma
     message_s: float = 1e-6  # processor time for each message, of its sender and of its receiver: o
     copy_rate: float = inf  # bytes/s that a rank copies when it sends or stores a part; inf if devices copy
+    burst_bytes: float = 0.0  # that pass at once over a link between hosts that has rested, as a token bucket lets them
     cores: float = inf  # of a host: how many of its ranks can work at the same time
 
     def __post_init__(self) -> None:
@@ -38,10 +40,14 @@ class Network:
         """Return the number of ranks."""
         return sum(map(len, self.hosts))
 
-    def bound_s(self, size_bytes: float) -> float:
-        """Return the lower bound of every all-reduce: each host, or rank of a single host, transfers its share.
+    def bound_s(self, size_bytes: float, operation: Operation = "all_reduce") -> float:
+        """Return the lower bound of every plan of an operation: each host, or rank of a single host, gets its share.
 
-        2 (H - 1) / H S / rate for H hosts; 2 (n - 1) / n S / inside_rate for n ranks of one host.
+        For H hosts 2 (H - 1) / H S / rate of an all-reduce, half of it for one that gathers or scatters blocks, and
+        S / rate for one from or to a single rank; for n ranks of one host the same with n and inside_rate.
         """
         ends, rate = (len(self.hosts), self.rate) if len(self.hosts) > 1 else (self.world, self.inside_rate)
-        return 2 * (ends - 1) / ends * size_bytes / rate
+        if operation in ("broadcast", "reduce"):
+            return size_bytes / rate if ends > 1 else 0.0
+        passes = 2 if operation == "all_reduce" else 1
+        return passes * (ends - 1) / ends * size_bytes / rate

@@ -12,7 +12,7 @@ best m, or a given number of segments.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,29 +67,34 @@ def price(plan: Plan, network: Network) -> Price:
         raise ValueError(f"the plan has {plan.world} ranks, but the network has {network.world}")
     scale = PlanNetwork(network, plan.chunks)
     total, fixed_s, byte_s, rounds = Load.none(scale), 0.0, 0.0, 0
-    last: tuple[Sends, Load] | None = None
-    for sends in map(Sends.of, plan):
-        # rounds that send equal sizes between the same ranks, as a ring does, have equal loads
-        if last is None or not _has_same_load(sends, last[0]):
-            last = sends, Load.of(sends, scale)
-        load = last[1]
-        total.add(load)
+    for load, count in _loads(plan, scale):
+        total.add(load, count)
         fixed_work, byte_work = scale.processor_time(load)
-        fixed_s += load.latency_s + float(fixed_work.max(initial=0))
-        byte_s += float((load.channels_R * scale.byte_s_R).max(initial=0)) + float(byte_work.max(initial=0))
-        rounds += 1
+        fixed_s += count * (load.latency_s + float(fixed_work.max(initial=0)))
+        byte_s += count * (float((load.channels_R * scale.byte_s_R).max(initial=0)) + float(byte_work.max(initial=0)))
+        rounds += count
     channels_R, work = total.channels_R * scale.byte_s_R, scale.processor_time(total)
     of_channels = np.stack([np.zeros_like(channels_R), channels_R], axis=1)
     resources = np.concatenate([of_channels, np.stack(work, axis=1)])
     return Price(plan, rounds, total.link_share, (fixed_s, byte_s), resources)
 
 
+def _loads(plan: Plan, scale: PlanNetwork) -> Iterator[tuple[Load, int]]:
+    """Yield the load of each round, and how many rounds in sequence have it."""
+    last: tuple[Sends, Load] | None = None
+    count = 0
+    for sends in map(Sends.of, plan):
+        # rounds that send equal sizes between the same ranks, as a ring does, have equal loads
+        if last is not None and sends.has_same_load(last[0]):
+            count += 1
+            continue
+        if last is not None:
+            yield last[1], count
+        last, count = (sends, Load.of(sends, scale)), 1
+    if last is not None:
+        yield last[1], count
+
+
 def choose(plans: Iterable[Plan], network: Network, size_bytes: float) -> Price:
     """Return the cheapest of `plans` for a vector of `size_bytes`."""
     return min((price(plan, network) for plan in plans), key=lambda found: found.seconds(size_bytes))
-
-
-def _has_same_load(sends: Sends, other: Sends) -> bool:
-    """Compare the columns by identity, which is fast; equal loads in different arrays are evaluated again."""
-    same = (sends.src_M is other.src_M, sends.dst_M is other.dst_M)
-    return all((*same, sends.size_M is other.size_M, sends.add_M is other.add_M))

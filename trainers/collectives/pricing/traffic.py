@@ -5,6 +5,7 @@ W rank links in, inside the hosts.
 """
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,8 @@ class PlanNetwork:
         return self._with_hosts(fixed_W), self._with_hosts(byte_W)
 
     def _with_hosts(self, rank_W: Reals) -> Reals:
+        if self.network.cores == inf:
+            return np.concatenate([rank_W, np.zeros(self.hosts)])
         return np.concatenate([rank_W, _sum_by_index(self.host_W, rank_W, self.hosts) / self.network.cores])
 
 
@@ -68,28 +71,32 @@ class Load:
         from_M, into_M = scale.host_W[sends.src_M], scale.host_W[sends.dst_M]
         between_M = from_M != into_M
         # a message uses two channels: out of its sender or the sender's host, and into its receiver or that host
-        first_rank = 2 * scale.hosts
-        out_M = np.where(between_M, from_M, first_rank + sends.src_M)
-        in_M = np.where(between_M, scale.hosts + into_M, first_rank + scale.world + sends.dst_M)
-        network = scale.network
+        out_M, in_M = from_M, scale.hosts + into_M
+        network, first_rank = scale.network, 2 * scale.hosts
+        if not between_M.all():
+            out_M = np.where(between_M, out_M, first_rank + sends.src_M)
+            in_M = np.where(between_M, in_M, first_rank + scale.world + sends.dst_M)
         latency_s = network.latency_s if between_M.any() else network.inside_latency_s if len(sends) else 0.0
-        channels = len(scale.byte_s_R)
+        length = len(scale.byte_s_R)
+        channels_R = _sum_by_index(out_M, share_M, length) + _sum_by_index(in_M, share_M, length)
+        added_M = share_M * sends.add_M
+        sent_W = _sum_by_index(sends.src_M, share_M, scale.world)
+        stored_W = _sum_by_index(sends.dst_M, share_M - added_M, scale.world)
         return cls(
             latency_s,
-            _sum_by_index(out_M, share_M, channels) + _sum_by_index(in_M, share_M, channels),
-            _sum_by_index(sends.dst_M, share_M * sends.add_M, scale.world),
-            _sum_by_index(sends.src_M, share_M, scale.world)
-            + _sum_by_index(sends.dst_M, share_M * ~sends.add_M, scale.world),
-            _count_by_index(sends.src_M, scale.world) + _count_by_index(sends.dst_M, scale.world),
+            channels_R,
+            _sum_by_index(sends.dst_M, added_M, scale.world),
+            sent_W + stored_W,
+            np.bincount(np.concatenate([sends.src_M, sends.dst_M]), minlength=scale.world).astype(np.float64),
             scale.hosts,
         )
 
-    def add(self, other: "Load") -> None:
-        """Add the load of another round; `latency_s` stays."""
-        self.channels_R += other.channels_R
-        self.added_W += other.added_W
-        self.copied_W += other.copied_W
-        self.messages_W += other.messages_W
+    def add(self, other: "Load", count: int) -> None:
+        """Add the load of `count` other rounds; `latency_s` stays."""
+        self.channels_R += other.channels_R if count == 1 else count * other.channels_R
+        self.added_W += count * other.added_W
+        self.copied_W += count * other.copied_W
+        self.messages_W += count * other.messages_W
 
     @property
     def link_share(self) -> float:
@@ -101,7 +108,3 @@ def _sum_by_index(index_M: Integers, value_M: Reals, length: int) -> Reals:
     if not value_M.any():  # a round without additions, or one with only additions
         return np.zeros(length)
     return np.bincount(index_M, value_M, length).astype(np.float64, copy=False)
-
-
-def _count_by_index(index_M: Integers, length: int) -> Reals:
-    return np.bincount(index_M, minlength=length).astype(np.float64)

@@ -1,4 +1,4 @@
-"""One pipelined all-reduce of one vector on this rank: several segments of the vector are in flight at once.
+"""One pipelined run of a plan on one vector on this rank: several segments of the vector are in flight at once.
 
 While one segment is in its row phase, the segment before it is in its column phase, so the links between hosts stay
 busy. Parts are added in the order of the plan, independent of their order of arrival, so every run gives the same bits.
@@ -56,7 +56,10 @@ class PipelinedAllreduce:
         chunks: int,
         connections: Connections,
         wire: torch.dtype | None,
+        shares_memory: bool = True,
     ) -> None:
+        """`shares_memory=False`: for plans after which a rank does not know that all have begun, as a broadcast."""
+        self._shares_memory = shares_memory
         self._schedule, self._chunks, self._wire = schedule, chunks, wire
         self._connections, self._state = connections, connections.state
         numbers = self._state.reserve_segments(len(parts))
@@ -67,7 +70,7 @@ class PipelinedAllreduce:
         self._steps = {(m.peer, m.number): (step, m) for step, round_ in enumerate(schedule) for m in round_.receives}
 
     def run(self, *, timeout_s: float) -> None:
-        """Sum the vector over all ranks; raise RankLost if a rank fails."""
+        """Carry out the plan on the vector; raise RankLost if a rank fails."""
         connections = self._connections
         detector = FailureDetector(connections, timeout_s=timeout_s, awaited=self._awaited)
         self._state.use_destinations(self._find_destination)
@@ -150,7 +153,7 @@ class PipelinedAllreduce:
 
     def _shared_offset(self, segment: _Segment, message: Message, nbytes: int) -> int | None:
         """Return the part's offset in shared memory; None if the peer cannot read there or the slot is too small."""
-        if message.peer not in self._connections.rendezvous.readers:
+        if not self._shares_memory or message.peer not in self._connections.rendezvous.readers:
             return None
         longest_bytes = -(-segment.vector.numel() // self._chunks) * segment.vector.element_size()
         start = message.chunks_before * (-(-longest_bytes // 64) * 64)

@@ -69,6 +69,11 @@ def list_images(root: Path, *, heldout_samples: int | None = None) -> tuple[Imag
     return _list(root / TRAIN, classes), _list(root / HELDOUT, classes), classes
 
 
+def has_classes(root: Path) -> bool:
+    """Return whether a folder has the layout of a data set: train/, or several class folders."""
+    return (root / TRAIN).is_dir() or len(_folders(root)) > 1
+
+
 def check_counts(root: Path, found: Sequence[int], stated: Sequence[int]) -> None:
     """Raise ValueError unless the counts match the spec: classes, training samples, held-out samples."""
     names = ("classes", "train_samples", "heldout_samples")
@@ -82,10 +87,14 @@ def check_counts(root: Path, found: Sequence[int], stated: Sequence[int]) -> Non
 
 
 def _classes(folder: Path) -> list[str]:
-    classes = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith("."))
+    classes = _folders(folder)
     if len(classes) < 2:
         raise ValueError(f"{folder} has {len(classes)} class folders; at least 2 are needed")
     return classes
+
+
+def _folders(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith("."))
 
 
 def _list(folder: Path, classes: Sequence[str]) -> ImageList:

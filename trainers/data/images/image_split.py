@@ -47,7 +47,7 @@ class Images:
     @property
     def is_exchanged(self) -> bool:
         """Return whether the ranks exchange images before every epoch."""
-        return self.store is not None
+        return self.store is not None and self.store.is_exchanged
 
     @property
     def constants(self) -> tuple[object, ...]:

@@ -97,8 +97,15 @@ class SampleStore:
         self._assignment: Assignment | None = None
         self._length_N = torch.empty(0)
 
+    @property
+    def is_exchanged(self) -> bool:
+        """Return whether samples travel: a group of one rank stores all samples in every epoch."""
+        return len(self._ranks) > 1
+
     def arrange(self, epoch: int, samples_of: SamplesOf) -> SampleShard:
         """Return the samples that this rank uses in an epoch; row r of samples_of(ranks) are those of ranks[r]."""
+        if self._shard is not None and not self.is_exchanged:
+            return self._shard
         used_RS = samples_of(self._ranks)
         assignment = assign_samples(used_RS.unbind(), samples=len(self._files.labels), epoch=epoch)
         if self._shard is None or self._assignment is None:

@@ -25,7 +25,8 @@ class ShardedImages:
     offset_N: NDArray[Any]
     length_N: NDArray[Any]
     labels: Tensor  # y_N
-    keys: tuple[Path, str]  # the file and the array that has the images' names, which only errors need
+    keys: tuple[Path, str]  # the file and the array that has the images' names, which few callers need
+    number_M: NDArray[Any] | None = None  # of the selected images among those of the split; None: these are all
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -45,10 +46,17 @@ class ShardedImages:
         """Return the number of bytes of an image."""
         return int(self.length_N[number])
 
+    def select(self, number_M: Tensor) -> "ShardedImages":
+        """Return some of the images, numbered from 0."""
+        assert self.number_M is None, "a selection is made of all images of a split"
+        chosen_M = number_M.numpy()
+        columns = self.tar_N[chosen_M], self.offset_N[chosen_M], self.length_N[chosen_M]
+        return ShardedImages(self.root, self.tar_names, *columns, self.labels[number_M], self.keys, chosen_M)
+
     def path(self, number: int) -> str:
         """Return the tar file of an image and its name in there."""
         with np.load(self.keys[0], allow_pickle=False) as index:
-            key = index[self.keys[1]][number]
+            key = index[self.keys[1]][number if self.number_M is None else self.number_M[number]]
         return f"{self.root / self.tar_names[self.tar_N[number]]}:{key}"
 
 

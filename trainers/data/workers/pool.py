@@ -34,7 +34,8 @@ class WorkerLost(RuntimeError):
 class WorkerPool:
     """Starts `workers` processes; a thread of this process takes their batches."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, *, pins: bool = False) -> None:
+        """`pins`: copy batches to page-locked memory, from which a GPU reads them while it computes."""
         context = get_context("forkserver")  # a fork of this process would inherit locks that gloo's threads hold
         context.set_forkserver_preload([run_worker.__module__])
         _start_server()
@@ -55,7 +56,7 @@ class WorkerPool:
         self._wanted: dict[int, int] = {}  # number of a batch -> its worker
         self._loaded: dict[int, Batch | Failure | None] = {}
         self._lost: Exception | None = None
-        self._is_stopped = False
+        self._is_stopped, self._pins = False, pins
         self._receiver = threading.Thread(target=self._receive, daemon=True)
         self._receiver.start()
 
@@ -135,21 +136,20 @@ class WorkerPool:
 
     def _receive(self) -> None:
         """Take the batches of all workers as they come, so that a step finds its batch in this process."""
-        pins = torch.cuda.is_available()
         while not self._is_stopped:
             try:
                 for ready in connection.wait(self._connections):
                     assert isinstance(ready, Connection)
-                    self._store(self._connections.index(ready), ready.recv(), pins=pins)
+                    self._store(self._connections.index(ready), ready.recv())
             except (EOFError, OSError, RuntimeError, ValueError) as error:
                 with self._changed:
                     self._lost = error
                     self._changed.notify_all()
                 return
 
-    def _store(self, worker: int, loaded: Loaded, *, pins: bool) -> None:
+    def _store(self, worker: int, loaded: Loaded) -> None:
         batch = loaded.batch
-        if pins and isinstance(batch, tuple):
+        if self._pins and isinstance(batch, tuple):
             batch = _pin(batch)
         with self._changed:
             self._waiting[worker] -= 1

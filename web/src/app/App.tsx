@@ -1,22 +1,33 @@
 /** The frame of the dashboard and its routes. */
 import { useEffect, useRef } from "react";
-import { Link, Route, Switch, useLocation, useSearchParams } from "wouter";
-import { ClusterSidebar } from "@/features/clusters/ClusterSidebar";
-import { ClustersPage } from "@/features/clusters/ClustersPage";
-import { CollectivesPage } from "@/features/collectives/CollectivesPage";
-import { ExperimentList } from "@/features/experiment-list/ExperimentList";
-import { ExperimentPage } from "@/features/experiment-page/ExperimentPage";
-import { RunsPage } from "@/features/run-list/RunsPage";
-import { RunPage } from "@/features/run-page/RunPage";
+import { Link, Route, Switch, useLocation } from "wouter";
+import { UndoBanner } from "@/shared/lifecycle/undo/UndoBanner";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import styles from "./App.module.css";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { Header } from "./Header";
+import { OpenView } from "./OpenView";
+import {
+  AutomationPage,
+  ClustersPage,
+  CollectivesPage,
+  ComparePage,
+  DeletionsPage,
+  EXPERIMENT,
+  ExperimentPage,
+  HomePage,
+  NewExperimentPage,
+  PlannerPage,
+  REPORT,
+  ReportPage,
+  ReportsPage,
+  RUN,
+  RunPage,
+  RunsPage,
+} from "./pages";
 import { SchedulerBanner } from "./SchedulerBanner";
 
-// any other text than a number leads to "This page does not exist"
-const EXPERIMENT = /^\/experiments\/(?<id>\d+)\/?$/;
-const RUN = /^\/runs\/(?<id>\d+)\/?$/;
+const VIEW = /^\/views\/(?<id>\d+)\/?$/;
 
 export function App() {
   const main = useRef<HTMLElement>(null);
@@ -39,31 +50,37 @@ export function App() {
       <Header />
       <ConnectionBanner />
       <SchedulerBanner />
+      <UndoBanner />
       <main id="main" className={styles.main} ref={main} tabIndex={-1}>
-        <Switch>
-          <Route path="/" component={Home} />
-          <Route path={EXPERIMENT}>{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
-          <Route path={RUN}>{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
-          <Route path="/runs" component={RunsPage} />
-          <Route path="/collectives" component={CollectivesPage} />
-          <Route path="/clusters" component={ClustersPage} />
-          <Route>
-            <EmptyState title="This page does not exist">
-              <Link href="/">All experiments</Link>
-            </EmptyState>
-          </Route>
-        </Switch>
+        <Pages />
       </main>
     </>
   );
 }
 
-function Home() {
-  const [search] = useSearchParams();
+/** The page of the address. */
+function Pages() {
   return (
-    <div className={styles.home}>
-      <ExperimentList search={search} />
-      <ClusterSidebar />
-    </div>
+    <Switch>
+      <Route path="/" component={HomePage} />
+      <Route path={EXPERIMENT}>{({ id }) => <ExperimentPage key={id} id={Number(id)} />}</Route>
+      <Route path={RUN}>{({ id }) => <RunPage key={id} id={Number(id)} />}</Route>
+      <Route path="/new" component={NewExperimentPage} />
+      <Route path="/runs" component={RunsPage} />
+      <Route path="/compare" component={ComparePage} />
+      <Route path="/reports" component={ReportsPage} />
+      <Route path={REPORT}>{({ id }) => <ReportPage key={id} id={Number(id)} />}</Route>
+      <Route path={VIEW}>{({ id }) => <OpenView key={id} id={Number(id)} />}</Route>
+      <Route path="/deleted" component={DeletionsPage} />
+      <Route path="/collectives" component={CollectivesPage} />
+      <Route path="/automation" component={AutomationPage} />
+      <Route path="/plan" component={PlannerPage} />
+      <Route path="/clusters" component={ClustersPage} />
+      <Route>
+        <EmptyState title="This page does not exist">
+          <Link href="/">All experiments</Link>
+        </EmptyState>
+      </Route>
+    </Switch>
   );
 }

@@ -1,16 +1,12 @@
 /** The top bar: the name, the main links and the switch of the theme. */
+import { useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { classNames } from "@/shared/page/classNames";
 import { toggleTheme, useTheme } from "@/shared/theme/theme";
 import styles from "./Header.module.css";
+import { Commands } from "./palette/Commands";
 
 export function Header() {
-  const theme = useTheme();
-  const [location] = useLocation();
-  const other = theme === "dark" ? "light" : "dark";
-  const isRuns = location === "/runs";
-  const isClusters = location.startsWith("/clusters");
-  const isCollectives = location.startsWith("/collectives");
   return (
     <header className={styles.topBar}>
       <Link href="/" className={styles.wordmark ?? ""}>
@@ -20,33 +16,65 @@ export function Header() {
         </svg>
         <span>Bigbatch</span>
       </Link>
-      <nav aria-label="Main">
-        <MainLink href="/" isCurrent={!isRuns && !isClusters && !isCollectives}>
-          Experiments
-        </MainLink>
-        <MainLink href="/runs" isCurrent={isRuns}>
-          Runs
-        </MainLink>
-        <MainLink href="/collectives" isCurrent={isCollectives}>
-          Collectives
-        </MainLink>
-        <MainLink href="/clusters" isCurrent={isClusters}>
-          Clusters
-        </MainLink>
-      </nav>
-      <button
-        className={classNames("plain", styles.iconButton, styles.themeToggle)}
-        onClick={toggleTheme}
-        aria-label={`Change to the ${other} theme`}
-        title={`${other} theme`}
-      >
-        <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
-          <circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
-          <path d="M10 3.5a6.5 6.5 0 0 1 0 13z" fill="currentColor" />
-        </svg>
-      </button>
+      <MainLinks />
+      <Commands className={classNames("plain", styles.iconButton, styles.find)} />
+      <ThemeButton />
       <SignOut />
     </header>
+  );
+}
+
+function MainLinks() {
+  const [location] = useLocation();
+  const isRuns = location === "/runs" || location === "/compare";
+  const isClusters = location.startsWith("/clusters");
+  const isReports = location.startsWith("/reports");
+  const isCollectives = location.startsWith("/collectives");
+  const isPlan = location.startsWith("/plan");
+  const isAutomation = location === "/automation";
+  const isOther = isRuns || isReports || isClusters || isCollectives || isPlan || isAutomation;
+  return (
+    <nav aria-label="Main">
+      <MainLink href="/" isCurrent={!isOther}>
+        Experiments
+      </MainLink>
+      <MainLink href="/runs" isCurrent={isRuns}>
+        Runs
+      </MainLink>
+      <MainLink href="/reports" isCurrent={isReports}>
+        Reports
+      </MainLink>
+      <MainLink href="/collectives" isCurrent={isCollectives}>
+        Collectives
+      </MainLink>
+      <MainLink href="/plan" isCurrent={isPlan}>
+        Plan
+      </MainLink>
+      <MainLink href="/automation" isCurrent={isAutomation}>
+        Automation
+      </MainLink>
+      <MainLink href="/clusters" isCurrent={isClusters}>
+        Clusters
+      </MainLink>
+    </nav>
+  );
+}
+
+function ThemeButton() {
+  const theme = useTheme();
+  const other = theme === "dark" ? "light" : "dark";
+  return (
+    <button
+      className={classNames("plain", styles.iconButton, styles.themeToggle)}
+      onClick={toggleTheme}
+      aria-label={`Change to the ${other} theme`}
+      title={`${other} theme`}
+    >
+      <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
+        <circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" strokeWidth="1.5" />
+        <path d="M10 3.5a6.5 6.5 0 0 1 0 13z" fill="currentColor" />
+      </svg>
+    </button>
   );
 }
 
@@ -75,8 +103,24 @@ interface MainLinkProps {
 }
 
 function MainLink({ href, isCurrent, children }: MainLinkProps) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // on a narrow page the links scroll; the font makes them wider when it is there
+  useEffect(() => {
+    if (!isCurrent) return;
+    const show = () => link.current?.scrollIntoView({ block: "nearest", inline: "center" });
+    show();
+    void document.fonts.ready.then(show);
+  }, [isCurrent]);
   return (
-    <Link href={href} className={classNames(isCurrent && styles.currentPage)}>
+    <Link
+      ref={link}
+      href={href}
+      className={classNames(isCurrent && styles.currentPage)}
+      onFocus={(event) => {
+        // a browser leaves a link that is in view in part where it is
+        event.currentTarget.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }}
+    >
       {children}
     </Link>
   );

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { axisPosition, robustRange, roundTicks, spacedTicks } from "@/features/experiment-page/answer/scales";
+import { axisPosition } from "@/features/experiment-page/answer/scales";
+import { robustRange, roundTicks, spacedTicks } from "@/shared/plot/scales";
 
 test("batches are evenly spread on a log2 axis", () => {
   const at = axisPosition({ path: "batch", name: "batch", scale: "log2", values: [64, 128, 256] }, 0, 100);

@@ -69,6 +69,18 @@ test("an experiment of one run has its curves below its answer", async () => {
   expect(screen.queryByRole("radio", { name: "Answer" })).toBeNull();
 });
 
+test("a search over distributions has no answer tab: hardly two runs share a value", async () => {
+  const service = serve(anAnswer(), 2);
+  const found = anExperiment({ runs: 2, state: "done", counts: { done: 2 } });
+  const space = { "schedule.rate": { kind: "log_uniform", low: 0.001, high: 1 } };
+  const spec = { ...found.spec, search: { space } } as unknown as typeof found.spec;
+  service.answers["GET /experiments/3"] = () => ({ ...found, spec });
+  openPage("/experiments/3");
+  expect(await screen.findByRole("slider")).toBeVisible();
+  expect(screen.queryByRole("radio", { name: "Answer" })).toBeNull();
+  expect(service.requests.filter((request) => request.includes("/answer"))).toEqual([]);
+});
+
 test("categories are bars with the best first, the speed-up over the baseline, and why there is none", async () => {
   serve(BARS);
   openPage("/experiments/3");

@@ -21,6 +21,26 @@ test("the reported parts share the time", () => {
   expect(split?.stack.ys.at(-1)).toEqual([5, 5]);
 });
 
+test("the cost of K-FAC is a part of its own, and the sum stays the time of a step", () => {
+  const split = splitTime({
+    compute_s: curve(4, 2),
+    update_s: curve(3, 1),
+    communication_s: curve(1, 1),
+    factors_s: curve(1, 0),
+    inverses_s: curve(1.5, 0),
+    precondition_s: curve(0.5, 0.5),
+  });
+  expect(split?.parts.map((part) => part.title)).toEqual(["Compute", "Update", "K-FAC", "Communication"]);
+  expect(split?.means.ys).toEqual([
+    [3, 2],
+    [1, 0.5],
+    [3, 0.5],
+    [1, 1],
+  ]);
+  expect(split?.stack.ys.at(-1)).toEqual([8, 4]);
+  expect(split?.shares).toEqual([5 / 12, 1.5 / 12, 3.5 / 12, 2 / 12]);
+});
+
 test("a run without update and idle time has three parts, a run without values has no split", () => {
   const before = { compute_s: curve(1), communication_s: curve(1), input_s: curve(0) };
   expect(splitTime(before)?.parts).toHaveLength(3);

@@ -5,7 +5,11 @@ import type { ExperimentDetail, RunDetail } from "@/shared/api/types";
 import { openPage } from "../testing/openPage";
 import { anExperiment, aProgram, aRun, aRunDetail, Service } from "../testing/service";
 
-const SIZE = { runs: 1, size_bytes: 1_250_000, files: 12, is_complete: true, blocked_by: [] };
+const SIZE = {
+  ...{ runs: 1, size_bytes: 1_250_000, files: 12, is_complete: true },
+  ...{ undo_hours: 24, blocked_by: [] },
+};
+const UNTIL = "2026-01-06T12:00:00Z";
 
 function runPage(change: Partial<RunDetail> = {}) {
   return new Service({
@@ -19,7 +23,8 @@ function runPage(change: Partial<RunDetail> = {}) {
     "POST /runs/7/retry": () => ({ queued: [7], waiting: [], unchanged: [] }),
     "POST /runs/7/extend": () => ({ id: 7, epochs: 5, steps: 25, from_step: 10, state: "queued" }),
     "PATCH /runs/7": () => ({ id: 7, notes: "", tags: [], archived_at: null }),
-    "DELETE /runs/7": () => ({ runs: 1 }),
+    "DELETE /runs/7": () => ({ runs: 1, restorable_until: UNTIL }),
+    "POST /runs/7/restore": () => ({ runs: 1 }),
   });
 }
 
@@ -27,6 +32,8 @@ const SPEC = {
   ...{ name: "a grid", variants: [], axes: { "parameters.lr": [0.1, 0.2] } },
   base: { kind: "program", command: "python train.py --lr {lr}", parameters: { lr: 0.1 }, steps: 0 },
 } as unknown as ExperimentDetail["spec"];
+
+const DRAFT = { spec: {}, runs: [{ number: 0, values: {}, cluster: "local", world: 1, steps: 5 }] };
 
 function experimentPage(change: Partial<ExperimentDetail> = {}) {
   const counts = { done: 1, failed: 2, cancelled: 1 };
@@ -40,7 +47,8 @@ function experimentPage(change: Partial<ExperimentDetail> = {}) {
     "GET /experiments/9/curves": () => ({ name: "", curves: [] }),
     "GET /experiments": () => ({ items: [], next: null }),
     "GET /clusters": () => [],
-    "POST /experiments": () => ({ id: 9, runs: [30, 31], warnings: [] }),
+    "POST /experiments": (url) =>
+      url.searchParams.has("dry_run") ? DRAFT : { id: 9, runs: [30, 31], warnings: [] },
     "POST /experiments/3/retry": () => ({ queued: [5, 6], waiting: [6], unchanged: [] }),
     "POST /experiments/3/points": () => ({ id: 3, runs: [45, 46], existing: 1 }),
     "POST /experiments/9/points": () => ({ id: 9, runs: [32], existing: 0 }),
@@ -102,6 +110,7 @@ test("a deletion shows its size, and needs the text that confirms it", async () 
   const dialog = within(screen.getByRole("dialog", { name: "Delete run 7?" }));
   const confirm = await dialog.findByLabelText("Type 000007-ab to confirm");
   expect(screen.getByRole("dialog")).toHaveTextContent("This removes 1 run, 12 files, 1.25 MB");
+  expect(screen.getByRole("dialog")).toHaveTextContent("You can undo it for 24 h");
   const button = dialog.getByRole("button", { name: "Delete run 7" });
   expect(button).toBeDisabled();
   await userEvent.type(confirm, "000007-a{Enter}");
@@ -111,6 +120,50 @@ test("a deletion shows its size, and needs the text that confirms it", async () 
   await userEvent.click(button);
   expect(await screen.findByRole("heading", { name: "a grid" })).toBeVisible();
   expect(service.requests).toContain("DELETE /runs/7?confirm=000007-ab");
+  expect(screen.getByText(/Run 7 is deleted\. The files stay until/)).toBeVisible();
+  service.refused["POST /runs/7/restore"] = { status: 409, detail: "its files are being removed" };
+  await userEvent.click(screen.getByRole("button", { name: "Undo" }));
+  expect(await screen.findByText("Nothing was restored: its files are being removed")).toBeVisible();
+  delete service.refused["POST /runs/7/restore"];
+  await userEvent.click(screen.getByRole("button", { name: "Undo" }));
+  await waitFor(() => {
+    expect(screen.queryByRole("button", { name: "Undo" })).toBeNull();
+  });
+  expect(service.requests.filter((one) => one === "POST /runs/7/restore")).toHaveLength(2);
+});
+
+test("a deletion without an undo says that it has none, and offers none", async () => {
+  const service = runPage({ state: "done" });
+  service.answers["GET /runs/7/size"] = () => ({ ...SIZE, confirm: "000007-ab", undo_hours: 0 });
+  service.answers["DELETE /runs/7"] = () => ({ runs: 1, restorable_until: null });
+  openPage("/runs/7");
+  await choose("Delete…");
+  await userEvent.type(await screen.findByLabelText("Type 000007-ab to confirm"), "000007-ab");
+  expect(screen.getByRole("dialog")).toHaveTextContent("It cannot be undone.");
+  await userEvent.click(screen.getByRole("button", { name: "Delete run 7" }));
+  expect(await screen.findByRole("heading", { name: "a grid" })).toBeVisible();
+  expect(screen.queryByRole("button", { name: "Undo" })).toBeNull();
+});
+
+test("the page Deleted lists what can be restored, and restores it", async () => {
+  const moments = { deleted_at: "2026-01-05T12:00:00Z", restorable_until: UNTIL };
+  const items = [
+    { kind: "experiment", id: 3, experiment_id: 3, name: "a grid", runs: 4, ...moments },
+    { kind: "run", id: 9, experiment_id: 2, name: "another", runs: 1, ...moments },
+  ];
+  const service = new Service({
+    "GET /deletions": () => ({ items, next: null }),
+    "POST /experiments/3/restore": () => ({ runs: 4 }),
+  });
+  openPage("/deleted");
+  expect(await screen.findByRole("cell", { name: "experiment 3 with 4 runs" })).toBeVisible();
+  expect(screen.getByRole("cell", { name: "run 9" })).toBeVisible();
+  items.shift();
+  await userEvent.click(screen.getByRole("button", { name: "Restore experiment 3" }));
+  await waitFor(() => {
+    expect(screen.queryByRole("cell", { name: "experiment 3 with 4 runs" })).toBeNull();
+  });
+  expect(service.requests).toContain("POST /experiments/3/restore");
 });
 
 test("a deletion that runs prevent names them, and cancel deletes nothing", async () => {
@@ -125,39 +178,32 @@ test("a deletion that runs prevent names them, and cancel deletes nothing", asyn
   expect(screen.getByRole("button", { name: "More" })).toHaveFocus();
 });
 
-test("a clone submits the edited spec, and each invalid field leads to its line", async () => {
+test("a clone is edited on the page of a new experiment, with the original as its origin", async () => {
   const service = experimentPage();
-  const errors = [{ path: "base.command", message: "{rate} is no parameter" }];
-  service.refused["POST /experiments"] = { status: 422, detail: "the experiment is not valid", errors };
-  openPage("/experiments/3");
-  await choose("Clone with changes…");
-  const text = screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Spec" });
-  expect(text.value).toContain('  command: "python train.py --lr {lr}"\n');
-  expect(text.value).toContain("axes:\n  parameters.lr: [0.1,0.2]\n");
-  await userEvent.type(text, "# changed");
-  await userEvent.click(screen.getByRole("button", { name: "Submit" }));
-  const list = await screen.findByRole("alert", { name: "Errors" });
-  expect(list).toHaveTextContent("base.command {rate} is no parameter");
-  await userEvent.click(within(list).getByRole("button", { name: /^line \d+$/ }));
-  expect(text.value.slice(text.selectionStart, text.selectionEnd)).toBe(
-    '  command: "python train.py --lr {lr}"',
-  );
-  delete service.refused["POST /experiments"];
-  await userEvent.click(screen.getByRole("button", { name: "Submit" }));
-  expect(await screen.findByRole("heading", { name: "the new one" })).toBeVisible();
-  expect(service.requests).toContain("POST /experiments?origin=3");
-  expect(service.bodies.at(-1)).toContain("# changed");
-});
-
-test("warnings of a clone remain in view, with a link to the new experiment", async () => {
-  const service = experimentPage();
-  service.answers["POST /experiments"] = () => ({
-    id: 9,
-    runs: [30],
-    warnings: ["there is no module 'nets'"],
+  service.answers["GET /schema"] = () => ({
+    ...{ type: "object", required: ["name"] },
+    properties: { name: { type: "string" } },
   });
   openPage("/experiments/3");
   await choose("Clone with changes…");
+  expect(window.location.search).toBe("?from=3");
+  const name = await screen.findByRole("textbox", { name: "name" });
+  await userEvent.type(name, " again");
+  await screen.findByText("Valid: 1 run");
+  await userEvent.click(screen.getByRole("button", { name: "Submit" }));
+  expect(await screen.findByRole("heading", { name: "the new one" })).toBeVisible();
+  expect(service.requests).toContain("POST /experiments?origin=3");
+  expect(service.bodies.at(-1)).toContain("name: a grid again");
+  sessionStorage.clear();
+});
+
+test("warnings of a submission remain in view, with a link to the new experiment", async () => {
+  const service = experimentPage();
+  service.answers["GET /schema"] = () => ({ type: "object", properties: {} });
+  service.answers["POST /experiments"] = (url) =>
+    url.searchParams.has("dry_run") ? DRAFT : { id: 9, runs: [30], warnings: ["there is no module 'nets'"] };
+  openPage("/new?from=3");
+  await screen.findByText("Valid: 1 run");
   await userEvent.click(screen.getByRole("button", { name: "Submit" }));
   expect(await screen.findByText("there is no module 'nets'")).toBeVisible();
   expect(screen.getByRole("link", { name: "Experiment 9" })).toHaveAttribute("href", "/experiments/9");
@@ -221,9 +267,9 @@ test("the arrow keys move in the menu, and Escape closes it", async () => {
   openPage("/runs/7");
   const more = await screen.findByRole("button", { name: "More" });
   await userEvent.click(more);
-  expect(screen.getByRole("menuitem", { name: "Rerun…" })).toHaveFocus();
+  expect(screen.getByRole("menuitem", { name: "Compare with…" })).toHaveFocus();
   await userEvent.keyboard("{ArrowDown}");
-  expect(screen.getByRole("menuitem", { name: "Clone with changes…" })).toHaveFocus();
+  expect(screen.getByRole("menuitem", { name: "Rerun…" })).toHaveFocus();
   await userEvent.keyboard("{ArrowUp}{ArrowUp}");
   expect(screen.getByRole("menuitem", { name: "Delete…" })).toHaveFocus();
   await userEvent.keyboard("{Escape}");

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import type { FieldName } from "@/shared/api/types";
-import { csvOf } from "@/shared/run-table/actions/exportCsv";
+import { csvText } from "@/shared/files/csv";
 import { choicesAt, complete, placeAt } from "@/shared/run-table/query/completion";
 import { openPage } from "../testing/openPage";
 import { aRun, Service } from "../testing/service";
@@ -24,7 +24,14 @@ function someRuns(count = 3) {
   return new Service({
     "GET /runs/names": () => ({ names: NAMES }),
     "GET /runs/values": () => ({ name: "state", values: ["done", "failed"] }),
-    "GET /runs/table": tableOf(runs),
+    "GET /runs/table": (url) => {
+      const known = url.searchParams
+        .getAll("column")
+        .filter((name) => NAMES.some((one) => one.name === name));
+      if (url.searchParams.has("skip_unknown")) url.searchParams.delete("column");
+      for (const name of known) url.searchParams.append("column", name);
+      return tableOf(runs)(url);
+    },
     "POST /runs/2/retry": () => ({ queued: [2], waiting: [], unchanged: [] }),
     "PATCH /runs/1": () => ({}),
     "PATCH /runs/2": () => ({}),
@@ -42,9 +49,26 @@ test("the page shows the columns that any run has, and the number of all runs", 
   const row = (await screen.findByRole("link", { name: "Run 2" })).closest("tr");
   expect(row).toHaveTextContent(/failed.*128/);
   expect(screen.getByText("3 runs")).toBeVisible();
-  expect(tableRequests(service)[0]).toBe(
-    "GET /runs/table?column=state&column=batch&column=loss&offset=0&limit=100",
-  );
+  const titles = screen.getAllByRole("columnheader").map((heading) => heading.textContent);
+  expect(titles).toEqual(["run", "state", "batch", "loss"]);
+  // the names of the fields are not waited for, so the service leaves out what no run has
+  expect(tableRequests(service)).toHaveLength(1);
+  expect(tableRequests(service)[0]).toContain("column=duration&column=created&skip_unknown=true");
+});
+
+test("the table shows as soon as its rows are there, also before the names of the fields", async () => {
+  const service = someRuns();
+  let giveNames = () => undefined as unknown;
+  const names = new Promise((resolve) => {
+    giveNames = () => {
+      resolve({ names: NAMES });
+    };
+  });
+  service.answers["GET /runs/names"] = () => names;
+  openPage("/runs");
+  const row = (await screen.findByRole("link", { name: "Run 2" })).closest("tr");
+  expect(row).toHaveTextContent(/failed.*128/);
+  giveNames();
 });
 
 test("a heading sorts all runs at the service, and the address holds the order and the query", async () => {
@@ -126,6 +150,31 @@ test("a stop and a deletion ask first", async () => {
   expect(service.requests.filter((request) => request.startsWith("DELETE"))).toEqual([]);
 });
 
+test("the deletion of a selection is undone as a whole", async () => {
+  const service = someRuns();
+  for (const id of [1, 3]) {
+    service.answers[`GET /runs/${id}/size`] = () => ({
+      confirm: `00000${id}`,
+      blocked_by: [],
+      undo_hours: 24,
+    });
+    service.answers[`DELETE /runs/${id}`] = () => ({ runs: 1, restorable_until: `2026-01-0${id}T12:00:00Z` });
+    service.answers[`POST /runs/${id}/restore`] = () => ({ runs: 1 });
+  }
+  openPage("/runs");
+  await userEvent.click(await screen.findByRole("checkbox", { name: "Select run 1" }));
+  await userEvent.click(screen.getByRole("checkbox", { name: "Select run 3" }));
+  await userEvent.click(screen.getByRole("button", { name: /Actions/ }));
+  await userEvent.click(screen.getByRole("menuitem", { name: "Delete…" }));
+  await userEvent.click(screen.getByRole("button", { name: "Delete 2 runs" }));
+  expect(await screen.findByText(/2 runs are deleted\. The files stay until 1 Jan/)).toBeVisible();
+  await userEvent.click(screen.getByRole("button", { name: "Undo" }));
+  await waitFor(() => {
+    expect(service.requests).toContain("POST /runs/3/restore");
+  });
+  expect(service.requests).toContain("POST /runs/1/restore");
+});
+
 test("columns are chosen from all fields, and the address holds them", async () => {
   const service = someRuns();
   openPage("/runs");
@@ -172,11 +221,8 @@ test("what may stand at the cursor follows from the words before it", () => {
   expect(choicesAt(placeAt("x = ", 4), NAMES, ["half done"])[0]?.text).toBe('"half done"');
 });
 
-test("an export quotes texts, and disarms formulas", () => {
-  const row = { ...aRun({ id: 1 }), cells: ['a "b", c', "=1+1", -2, null] };
-  expect(csvOf(["w", "x", "y", "z"], [row])).toBe(
-    'run,experiment,state,w,x,y,z\n1,3,running,"a ""b"", c",\'=1+1,-2,\n',
-  );
+test("data of a picture quote texts, and disarm formulas", () => {
+  expect(csvText([["w"], ['a "b", c', "=1+1", -2, null]])).toBe('w\n"a ""b"", c",\'=1+1,-2,\n');
 });
 
 test("scrolling asks for further pages alone", async () => {

@@ -20,11 +20,17 @@ export class FakeChart {
     this.setIndex(null);
   }
   unzoom(): void {
-    // a fake chart has no zoom
+    this.view?.onRange?.(null);
   }
   step(by: number): void {
     const last = (this.view?.aligned.x.length ?? 0) - 1;
     this.setIndex(Math.min(Math.max((this.index ?? last) + by, 0), last));
+  }
+  shown() {
+    const { aligned } = this.view ?? { aligned: { x: [], ys: [] } };
+    const ys = aligned.ys.flat().filter((value) => typeof value === "number");
+    const x: [number, number] = [aligned.x[0] ?? 0, aligned.x.at(-1) ?? 1];
+    return { x, y: [Math.min(...ys), Math.max(...ys)] as [number, number] };
   }
   destroy(): void {
     charts.delete(this);

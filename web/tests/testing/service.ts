@@ -21,6 +21,7 @@ export class Service {
   readonly requests: string[] = [];
   readonly bodies: string[] = []; // "POST /path {...}"
   readonly users = new Map<string, string | null>(); // request: the user that it names
+  readonly marks = new Map<string, string | null>(); // request: the mark of the change to which it reacts
 
   constructor(readonly answers: Record<string, Answer>) {
     vi.stubGlobal("fetch", (request: Request) => this.answer(request));
@@ -32,13 +33,14 @@ export class Service {
     const body = await request.clone().text();
     if (body) this.bodies.push(`${key} ${body}`);
     this.users.set(key, request.headers.get("Bigbatch-User"));
+    this.marks.set(key, request.headers.get("Bigbatch-After"));
     this.requests.push(key + decodeURIComponent(url.search));
     if (this.down) return Promise.reject(new TypeError("Failed to fetch"));
     if (this.broken.has(key)) return Promise.resolve(new Response("", { status: 500 }));
     const problem = this.refused[key];
     if (problem) return Promise.resolve(Response.json(problem, { status: problem.status }));
     const found = this.answers[key] ?? this.tableOfExperiment(key, url);
-    if (found) return Promise.resolve(Response.json(found(url)));
+    if (found) return Response.json(await found(url));
     const absent = { code: "not_found", detail: `there is no ${key}`, errors: [] };
     return Promise.resolve(Response.json(absent, { status: 404 }));
   }
@@ -58,6 +60,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     id: 7,
     experiment_id: 3,
     number: 0,
+    step_id: null,
     values: {},
     state: "running",
     reason: null,
@@ -85,6 +88,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
 export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
   const resources = { kind: "slurm", nodes: 2, ranks_per_node: 4 };
   const spec = {
+    kind: "engine",
     optimizer: { kind: "sgd" },
     batch: 64,
     epochs: 2,
@@ -100,6 +104,7 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
     moves,
     attempts: [],
     restarts: [],
+    devices: 8,
     excluded: [],
     lost_ranks: [],
     series: ["loss"],
@@ -116,7 +121,7 @@ export function aRunDetail(change: Partial<RunDetail> = {}): RunDetail {
 
 export function anExperiment(change: Partial<ExperimentDetail> = {}): ExperimentDetail {
   const spec = {
-    base: { epochs: 2 },
+    base: { kind: "engine", epochs: 2 },
     axes: {},
     variants: [],
     name: "a grid",
@@ -127,6 +132,7 @@ export function anExperiment(change: Partial<ExperimentDetail> = {}): Experiment
     description: "",
     created_at: AT,
     state: "running",
+    open_steps: 0,
     runs: 2,
     counts: { running: 1, done: 1 },
     progress: 0.625,
@@ -157,8 +163,13 @@ export function aProgram(change: Partial<ProgramSpec> = {}): ProgramSpec {
     retries: {} as ProgramSpec["retries"],
     stall_minutes: 10,
     steps: 0,
+    system_metrics_s: 15,
     time_split: true,
     metrics: [],
+    inputs: {},
+    outputs: {},
+    keep: { kind: "all" },
+    reuse: false,
     ...change,
   };
 }

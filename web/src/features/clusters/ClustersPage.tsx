@@ -1,5 +1,5 @@
 /** The page of the clusters: partitions, queue and nodes. */
-import type { ClusterView } from "@/shared/api/types";
+import type { ClusterView, NodeFailureReport } from "@/shared/api/types";
 import { formatCount, pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { EmptyState } from "@/shared/messages/EmptyState";
@@ -7,14 +7,19 @@ import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { useNow } from "@/shared/page/useNow";
 import { useTitle } from "@/shared/page/useTitle";
 import { useClusters } from "./api/useClusters";
+import { useNodeFailures } from "./api/useNodeFailures";
 import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
 import styles from "./ClustersPage.module.css";
-import { NodeTable, PartitionTable, QueueTable } from "./ClusterTables";
 import { NodeGrid, nodesText } from "./NodeGrid";
+import { NodeFailureTable } from "./tables/NodeFailureTable";
+import { NodeTable } from "./tables/NodeTable";
+import { PartitionTable } from "./tables/PartitionTable";
+import { QueueTable } from "./tables/QueueTable";
 
 export function ClustersPage() {
   const { data, error } = useClusters();
+  const failures = useNodeFailures();
   useTitle("Clusters");
   if (!data) return <QueryStatus error={error} />;
   return (
@@ -28,7 +33,7 @@ export function ClustersPage() {
         </EmptyState>
       )}
       {data.map((cluster) => (
-        <Cluster key={cluster.kind} cluster={cluster} />
+        <Cluster key={cluster.kind} cluster={cluster} failures={failures.data} />
       ))}
     </>
   );
@@ -40,7 +45,18 @@ function limitsText({ tasks, jobs }: { tasks: number; jobs: number | null }) {
   return tasks > 1 ? `job arrays of up to ${formatCount(tasks)} tasks${most}` : `no job arrays${most}`;
 }
 
-function Cluster({ cluster }: { cluster: ClusterView }) {
+/** Return the number of failures of each node of a cluster that failed. */
+function countFailures(report: NodeFailureReport | undefined, cluster: string): Map<string, number> {
+  const failed = report?.nodes.filter((node) => node.cluster === cluster && node.node_failures > 0) ?? [];
+  return new Map(failed.map((node) => [node.node, node.node_failures]));
+}
+
+interface Props {
+  cluster: ClusterView;
+  failures: NodeFailureReport | undefined;
+}
+
+function Cluster({ cluster, failures }: Props) {
   const now = useNow();
   const { report, error } = cluster;
   return (
@@ -62,12 +78,13 @@ function Cluster({ cluster }: { cluster: ClusterView }) {
       )}
       {report && (
         <>
-          <NodeGrid nodes={report.nodes} />
+          <NodeGrid nodes={report.nodes} failures={countFailures(failures, cluster.kind)} />
           <PartitionTable partitions={report.partitions} />
           <QueueTable queue={report.queue} />
-          <NodeTable nodes={report.nodes} />
+          <NodeTable nodes={report.nodes} queue={report.queue} />
         </>
       )}
+      {failures && <NodeFailureTable report={failures} cluster={cluster.kind} />}
     </section>
   );
 }

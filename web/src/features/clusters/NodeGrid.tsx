@@ -10,16 +10,27 @@ const DOWN = /down|drain|fail|maint|unk|no_respond|\*/i;
 
 const MANY = 400; // nodes from which on their cells are small
 
-export function NodeGrid({ nodes }: { nodes: Node[] }) {
+interface Props {
+  nodes: Node[];
+  failures?: ReadonlyMap<string, number>; // of nodes in the last 30 days
+}
+
+export function NodeGrid({ nodes, failures }: Props) {
   return (
     <ul className={classNames(styles.nodeGrid, nodes.length > MANY && styles.smallCells)} aria-label="Nodes">
       {nodes.map((node) => {
         const busy = node.cpus ? Math.min(1, node.busy_cpus / node.cpus) : 0;
-        const text = `${node.name}: ${node.state}, ${node.busy_cpus} of ${node.cpus} cores busy`;
+        const failed = failures?.get(node.name) ?? 0;
+        const history = failed > 0 ? `; ${pluralize(failed, "node failure")} in 30 days` : "";
+        const text = `${node.name}: ${node.state}, ${node.busy_cpus} of ${node.cpus} cores busy${history}`;
         return (
           <li
             key={node.name}
-            className={classNames(styles.node, isDown(node) ? styles.down : busy > 0 && styles.busy)}
+            className={classNames(
+              styles.node,
+              isDown(node) ? styles.down : busy > 0 && styles.busy,
+              failed > 0 && styles.failedLately,
+            )}
             title={text}
           >
             <i style={{ height: `${busy * 100}%` }} />

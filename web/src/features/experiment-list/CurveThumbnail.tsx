@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import type { Column } from "@/shared/api/types";
 import { smooth } from "@/shared/curves/column";
 import { type Curves, useCurves } from "@/shared/curves/useCurves";
+import { useIsLive } from "@/shared/live/stream";
 import { HELDOUT_ACCURACY } from "@/shared/series/catalog";
 import styles from "./CurveThumbnail.module.css";
 
@@ -18,8 +19,10 @@ interface Props {
 }
 
 export function CurveThumbnail({ experimentId, name, live }: Props) {
+  const isReported = useIsLive();
+  const isGrowing = useLingering(live);
   const curves = useCurves(experimentId, name, {
-    every: useLingering(live) && REFRESH_MS,
+    every: isGrowing && !isReported && REFRESH_MS,
     buckets: WIDTH,
   });
   const paths = useMemo(

@@ -1,6 +1,7 @@
-/** The list of experiments, newest first, in pages. */
+/** The list of experiments, newest first or oldest first, in pages. */
 import { Link } from "wouter";
 import { formatCount } from "@/shared/format/number";
+import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
@@ -19,6 +20,7 @@ interface Props {
 export function ExperimentList({ search }: Props) {
   const before = Number(search.get("before")) || undefined;
   const filter = readFilter(search);
+  useLive({});
   const { data, error } = useExperiments(filter, before);
   const active = data?.items.filter((item) => !hasEnded(item.state)).length ?? 0;
   useTitle(active ? `${active} active · Experiments` : "Experiments");
@@ -47,6 +49,9 @@ function ListHeader({ active }: { active: number }) {
       <h1 id="experiments">Experiments</h1>
       <p className="muted">{active ? `${formatCount(active)} active` : "none active"}</p>
       <Announcement text={`${active} active experiments`} />
+      <Link href="/new" className={`button primary ${styles.newButton ?? ""}`}>
+        New experiment
+      </Link>
     </header>
   );
 }
@@ -66,12 +71,17 @@ interface PagesProps {
   next: number | null;
 }
 
+/** Links to both ends of the list, and to the next page in the order of the list. */
 function Pages({ filter, before, next }: PagesProps) {
-  if (before === undefined && next === null) return null;
+  const { oldest, ...others } = filter;
+  if (before === undefined && next === null && !oldest) return null;
   return (
     <nav className={styles.pages} aria-label="Pages of experiments">
-      {before !== undefined && <Link href={filterAddress(filter)}>Newest</Link>}
-      {next !== null && <Link href={filterAddress(filter, next)}>Older</Link>}
+      {(oldest ?? before !== undefined) && <Link href={filterAddress(others)}>Newest</Link>}
+      {next !== null && <Link href={filterAddress(filter, next)}>{oldest ? "Newer" : "Older"}</Link>}
+      {(!oldest || before !== undefined) && (
+        <Link href={filterAddress({ ...others, oldest: true })}>Oldest</Link>
+      )}
     </nav>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Switch } from "@/shared/controls/Switch";
 import { classNames } from "@/shared/page/classNames";
+import { ViewsMenu } from "@/shared/views/ViewsMenu";
 import { type Filter, filterAddress, LABELS, without } from "./filter";
 import styles from "./FilterBar.module.css";
 
@@ -36,6 +37,8 @@ export function FilterBar({ filter }: { filter: Filter }) {
       >
         archive
       </Switch>
+      <Link href="/deleted">Deleted</Link>
+      <ViewsMenu page="experiments" />
     </search>
   );
 }

@@ -1,5 +1,6 @@
 /** The empty list of experiments, with the command that submits the first one. */
-import { useState } from "react";
+import { Link } from "wouter";
+import { CopyCommand } from "@/shared/controls/CopyCommand";
 import { classNames } from "@/shared/page/classNames";
 import curves from "./CurveThumbnail.module.css";
 import styles from "./NoExperiments.module.css";
@@ -7,11 +8,6 @@ import styles from "./NoExperiments.module.css";
 const COMMAND = "bigbatch submit recipes/first-run.yaml";
 
 export function NoExperiments() {
-  const [copied, setCopied] = useState(false);
-  async function copy() {
-    await navigator.clipboard.writeText(COMMAND);
-    setCopied(true);
-  }
   return (
     <section className={styles.noExperiments} aria-labelledby="no-experiments">
       <svg className={classNames(curves.thumbnail, styles.drawing)} viewBox="0 0 320 96" aria-hidden="true">
@@ -25,15 +21,10 @@ export function NoExperiments() {
         An experiment is a run or a grid of runs, described in one YAML file. After you submit the first
         experiment, this page shows its curves.
       </p>
-      <div className={styles.command}>
-        <code>{COMMAND}</code>
-        {/* Browsers offer the clipboard to pages over HTTPS and to pages of this machine only. */}
-        {"clipboard" in navigator && (
-          <button className="button" onClick={() => void copy()}>
-            {copied ? "Copied" : "Copy"}
-          </button>
-        )}
-      </div>
+      <CopyCommand command={COMMAND} />
+      <p>
+        <Link href="/new">Choose a recipe, or write a spec here</Link>
+      </p>
       <p className="small muted">
         The recipe trains a small network on handwritten digits, on this machine, in less than a minute. If
         the shell does not find the command, run <code>. .venv/bin/activate</code> in the repository.

@@ -6,9 +6,11 @@ export interface Filter {
   owner?: string;
   project?: string;
   archived?: true;
+  oldest?: true; // the oldest experiments come first
 }
 
 export const LABELS = ["tag", "owner", "project"] as const;
+const FLAGS = ["archived", "oldest"] as const;
 
 export function readFilter(search: URLSearchParams): Filter {
   const filter: Filter = {};
@@ -16,14 +18,14 @@ export function readFilter(search: URLSearchParams): Filter {
     const value = search.get(name);
     if (value) filter[name] = value;
   }
-  if (search.get("archived") === "true") filter.archived = true;
+  for (const name of FLAGS) if (search.get(name) === "true") filter[name] = true;
   return filter;
 }
 
 /** Return the address of the list with a filter: "/?q=lars&archived=true". */
 export function filterAddress(filter: Filter, before?: number): string {
   const search = new URLSearchParams();
-  for (const name of ["q", ...LABELS, "archived"] as const) {
+  for (const name of ["q", ...LABELS, ...FLAGS] as const) {
     if (filter[name]) search.set(name, String(filter[name]));
   }
   if (before !== undefined) search.set("before", String(before));

@@ -38,7 +38,7 @@ export function ExperimentHeader({ experiment, stopping }: Props) {
       action={<ExperimentActions {...{ experiment, stopping, refresh }} />}
       description={description}
     >
-      {base.kind === "program" && <code className={styles.commandTemplate}>{commandTemplate(base)}</code>}
+      {base?.kind === "program" && <code className={styles.commandTemplate}>{commandTemplate(base)}</code>}
       <Labels
         target={{ kind: "experiment", id }}
         tags={experiment.tags}
@@ -92,7 +92,7 @@ function Progress({ experiment }: { experiment: ExperimentDetail }) {
           <span className="muted"> {countsText(counts)}</span>
         </p>
       </div>
-      {(base.kind !== "program" || experiment.best_accuracy !== null) && (
+      {(base?.kind === "engine" || experiment.best_accuracy !== null) && (
         <p>
           <span className={styles.bestAccuracy}>{formatPercent(experiment.best_accuracy)}</span>
           <span className="small muted">best held-out accuracy</span>

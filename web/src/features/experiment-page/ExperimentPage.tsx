@@ -1,9 +1,10 @@
 /** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
-import { useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { pluralize } from "@/shared/format/number";
+import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { changeAddress, useAddress } from "@/shared/page/address";
 import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
 import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
@@ -14,17 +15,22 @@ import { useTheme } from "@/shared/theme/theme";
 import { MainPanel } from "./answer/MainPanel";
 import { useExperiment } from "./api/useExperiment";
 import { useRuns } from "./api/useRuns";
-import { axesOf } from "./axes";
+import { axesOf, hasSearch } from "./axes";
 import { ExperimentHeader } from "./ExperimentHeader";
 import styles from "./ExperimentPage.module.css";
+import { type Kind, kindOf } from "./kind";
 import { lineStylesOf } from "./lineStyles";
 import { RunTable } from "./runs/RunTable";
 import { SpreadTable } from "./runs/SpreadTable";
+import { SearchPanel } from "./search/SearchPanel";
 import { useSelection } from "./useSelection";
+import { useStep } from "./workflow/useStep";
+import { WorkflowPanel } from "./workflow/WorkflowPanel";
 
 const MOST_METRICS = 3;
 
 export function ExperimentPage({ id }: { id: number }) {
+  useLive({ experiment: id });
   const { data, error } = useExperiment(id);
   if (!data) return <QueryStatus error={error} />;
   return <Experiment experiment={data} />;
@@ -34,25 +40,30 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   const { id, name, state, progress, steps } = experiment;
   const live = !hasEnded(state);
   useTitle(`${live && steps ? `${Math.floor(progress * 100)}%` : state} · ${name}`);
-  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, live);
-  const [colorBy, setColorBy] = useState<string | null>(null);
+  const [shown, chooseStep] = useStep(experiment);
+  const { data, error, hasNextPage, fetchNextPage, isFetchingNextPage } = useRuns(id, shown.step, live);
+  const colorBy = useAddress().get("color");
   const theme = useTheme();
   const selection = useSelection();
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
-  const axes = axesOf(experiment);
-  const kind = experiment.spec.base.kind;
+  const axes = axesOf(shown);
+  const kind = kindOf(shown);
   const metrics = metricsOf(kind, runs);
   const lineStyles = lineStylesOf(axes, colorBy, theme);
   return (
     <>
       <Announcement text={`${name}: ${countsText(experiment.counts)}`} />
       <ExperimentHeader experiment={experiment} stopping={areAllStopping(runs)} />
-      <MainPanel {...{ experiment, runs, axes, lineStyles, selection }} onColorBy={setColorBy} />
-      {kind !== "program" && <CheckpointAdvice experimentId={id} />}
+      {hasSearch(experiment) && <SearchPanel experimentId={id} />}
+      {kindOf(experiment) === "steps" && (
+        <WorkflowPanel {...{ experiment }} chosen={shown.step} onChoose={chooseStep} />
+      )}
+      <MainPanel {...{ experiment: shown, runs, axes, lineStyles, selection }} onColorBy={colorLinesBy} />
+      {kind === "engine" && <CheckpointAdvice experimentId={id} />}
       {data ? (
         <>
           <SpreadTable {...{ runs, metrics, axes }} />
-          <RunTable {...{ experiment, metrics, axes, lineStyles, selection }} />
+          <RunTable {...{ experiment: shown, metrics, axes, lineStyles, selection }} />
         </>
       ) : (
         <QueryStatus error={error} />
@@ -71,9 +82,13 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   );
 }
 
-/** Return the series with a column in the table of runs: those of the engine, or the first ones of programs. */
-function metricsOf(kind: ExperimentDetail["spec"]["base"]["kind"], runs: RunView[]): string[] {
-  if (kind !== "program") return [LOSS, HELDOUT_ACCURACY];
+function colorLinesBy(path: string): void {
+  changeAddress({ color: path }, true);
+}
+
+/** Return the series with a column in the table of runs: those of the engine, or the first ones that other runs have. */
+function metricsOf(kind: Kind, runs: RunView[]): string[] {
+  if (kind === "engine") return [LOSS, HELDOUT_ACCURACY];
   return keySeries(
     runs.flatMap((run) => Object.keys(run.latest)),
     MOST_METRICS,

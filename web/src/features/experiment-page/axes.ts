@@ -16,13 +16,33 @@ export function axesOf(experiment: ExperimentDetail): Axis[] {
     path,
     distinct(variants.map((variant) => variant[path])),
   ]);
-  const columns = [...together, ...Object.entries(axes)];
+  const columns = [...together, ...Object.entries(axes), ...searched(experiment)];
   const names = axisNames(columns.map(([path]) => path));
   return columns.map(([path, values]) => {
     const base = fieldOf(experiment.spec.base, path);
     const same = values.find((value) => isPartOf(value, base));
     return { path, name: names.get(path) ?? path, values, base: same ?? base };
   });
+}
+
+/** Return whether a sampler chooses the values of the runs. */
+export function hasSearch({ spec }: ExperimentDetail): boolean {
+  return "search" in spec && spec.search !== null && spec.search !== undefined;
+}
+
+/** Return whether a sampler draws values from distributions: hardly two runs have the same value. */
+export function hasDistributions({ spec }: ExperimentDetail): boolean {
+  const space = "search" in spec ? (spec.search?.space ?? {}) : {};
+  return Object.values(space).some((parameter) => parameter.kind !== "choice");
+}
+
+/** Return the parameters of a search, with the values of those that are choices. */
+function searched({ spec }: ExperimentDetail): [string, unknown[]][] {
+  const space = "search" in spec ? (spec.search?.space ?? {}) : {};
+  return Object.entries(space).map(([path, parameter]) => [
+    path,
+    parameter.kind === "choice" ? parameter.values : [],
+  ]);
 }
 
 /** Return a run's value at an axis. */

@@ -1,5 +1,6 @@
 /** The line styles of an experiment's curves: one axis sets the color, another the dashes. */
 import type { RunView } from "@/shared/api/types";
+import type { LegendEntry } from "@/shared/files/picture";
 import { valueText } from "@/shared/format/value";
 import { category, DASHES, MOST_CATEGORIES, ramp } from "@/shared/plot/palette";
 import type { Theme } from "@/shared/theme/theme";
@@ -26,6 +27,20 @@ export function lineStylesOf(axes: Axis[], path: string | null, theme: Theme): L
     dash: dash(dashed && axisValue(run, dashed)),
   });
   return { colored, dashed, color, dash, of };
+}
+
+/** Return the legend of a file: the values of the axis that sets the color, else those of the dashes. */
+export function legendOf(axes: Axis[], { colored, dashed, color, dash }: LineStyles): LegendEntry[] {
+  const ink = color(undefined);
+  return axes
+    .filter((axis) => axis === colored || axis === dashed)
+    .flatMap((axis) =>
+      sortValues(axis.values).map((value) => ({
+        label: `${axis.name} ${valueText(value)}`,
+        color: axis === colored ? color(value) : ink,
+        dash: axis === dashed ? dash(value) : [],
+      })),
+    );
 }
 
 function colorOf(values: unknown[], value: unknown, theme: Theme): string {

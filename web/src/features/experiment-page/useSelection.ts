@@ -1,5 +1,6 @@
-/** The selection of curves: which of them are hidden and which are highlighted. */
-import { useCallback, useMemo, useState } from "react";
+/** The selection of curves: which of them are hidden, as the address has it, and which are highlighted. */
+import { useMemo, useState } from "react";
+import { changeAddress, currentAddress, useAddress } from "@/shared/page/address";
 
 export interface Selection {
   hidden: ReadonlySet<string>;
@@ -10,17 +11,25 @@ export interface Selection {
 }
 
 export function useSelection(): Selection {
-  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [keys, setKeys] = useState<string[] | null>(null);
+  const text = useAddress().get("hidden") ?? "";
+  const hidden = useMemo(() => keysOf(text), [text]);
   const highlighted = useMemo(() => (keys ? new Set(keys) : null), [keys]);
-  const toggle = useCallback((which: string[]) => {
-    setHidden((before) => {
-      const rest = new Set([...before].filter((key) => !which.includes(key)));
-      return which.every((key) => before.has(key)) ? rest : new Set([...rest, ...which]);
-    });
-  }, []);
-  const showAll = useCallback(() => {
-    setHidden(new Set());
-  }, []);
   return { hidden, highlighted, highlight: setKeys, toggle, showAll };
+}
+
+function toggle(which: string[]): void {
+  const before = keysOf(currentAddress().get("hidden") ?? "");
+  const rest = [...before].filter((key) => !which.includes(key));
+  const hidden = which.every((key) => before.has(key)) ? rest : [...rest, ...which];
+  changeAddress({ hidden: hidden.join(",") });
+}
+
+function showAll(): void {
+  changeAddress({ hidden: "" });
+}
+
+/** Return the keys of a text such as "12,15". */
+function keysOf(text: string): ReadonlySet<string> {
+  return new Set(text.split(",").filter(Boolean));
 }

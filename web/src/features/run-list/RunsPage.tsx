@@ -1,60 +1,126 @@
-/** The page of all runs of all experiments: a query, columns and an order, which the address holds. */
-import { useState } from "react";
-import { pollInterval } from "@/shared/api/polling";
+/** The page of all runs of all experiments: a query, columns, an order and groups, which the address holds. */
+import { Link } from "wouter";
+import { usePollInterval } from "@/shared/api/polling";
+import type { FieldName } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
+import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { PageHeader } from "@/shared/page/PageHeader";
 import { useNow } from "@/shared/page/useNow";
 import { useTitle } from "@/shared/page/useTitle";
-import { csvOf, saveText } from "@/shared/run-table/actions/exportCsv";
+import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
 import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
 import { useFieldNames } from "@/shared/run-table/api/useFieldNames";
-import { type Asked, fetchAllRows } from "@/shared/run-table/api/useRunTable";
+import type { Asked } from "@/shared/run-table/api/useRunTable";
 import { columnOf, RunLink } from "@/shared/run-table/cells";
 import { ColumnMenu } from "@/shared/run-table/ColumnMenu";
-import { DEFAULT_COLUMNS, isKnown, metricOf, nextSort } from "@/shared/run-table/columns";
+import { DEFAULT_COLUMNS, isFigure, isKnown, metricOf, nextSort } from "@/shared/run-table/columns";
 import { QueryField } from "@/shared/run-table/query/QueryField";
 import { RunTable } from "@/shared/run-table/RunTable";
-import { useQueryError } from "@/shared/run-table/useQueryError";
-import { useRowSelection } from "@/shared/run-table/useRowSelection";
+import { type RowSelection, useRowSelection } from "@/shared/run-table/useRowSelection";
 import { type TableState, useTableState } from "@/shared/run-table/useTableState";
+import { ViewsMenu } from "@/shared/views/ViewsMenu";
+import type { AskedGroups } from "./groups/api/useRunGroups";
+import { GroupMenu } from "./groups/GroupMenu";
+import { GroupTable } from "./groups/GroupTable";
 import styles from "./RunsPage.module.css";
-
-const MOST_EXPORTED = 100_000; // rows of a file
+import { useFirstAnswer } from "./useFirstAnswer";
 
 export function RunsPage() {
   useTitle("Runs");
-  const { isKnown: hasNames, error } = useFieldNames();
-  if (!hasNames) return <QueryStatus error={error} />;
-  return <Runs />;
-}
-
-function Runs() {
+  useLive({});
   const [state, change] = useTableState();
-  const { names } = useFieldNames();
+  const { names, isKnown: hasNames, error: noNames } = useFieldNames();
   const selection = useRowSelection();
-  const now = useNow(10_000);
-  const columns = (state.columns ?? DEFAULT_COLUMNS).filter((column) => isKnown(column, names));
-  const { where, q, sort, archived } = state;
-  const asked: Asked = { where, q, sort, columns, archived };
-  const error = useQueryError(asked);
+  const { asked, columns, groups, error } = useShown(state);
+  if (!hasNames && noNames) return <QueryStatus error={noNames} />;
+  const table = { asked, columns, names, selection, change };
   return (
     <>
-      <PageHeader title="Runs" action={<Export asked={asked} />} />
-      <Toolbar {...{ state, change, columns, error }} />
-      <SelectionBar selection={selection} />
-      <RunTable
-        label="Runs"
-        asked={asked}
-        columns={columns.map((column) => columnOf(column, names, now))}
-        every={pollInterval(false)}
-        selection={selection}
-        onSort={(field) => {
-          change({ sort: nextSort(sort, field, metricOf(field)) });
-        }}
-        renderRun={(row) => <RunLink row={row} />}
+      <PageHeader
+        title="Runs"
+        action={
+          <>
+            <ViewsMenu page="runs" />
+            <ExportMenu asked={{ ...asked, columns }} />
+          </>
+        }
       />
+      <Toolbar {...{ state, change, columns, error }} />
+      <SelectionBar selection={selection} columns={columns} />
+      {groups && <Groups {...table} groups={groups} open={state.open} />}
+      {state.group.length === 0 && <Table {...table} />}
     </>
+  );
+}
+
+/** What is asked for, and the columns that any run has. */
+function useShown(state: TableState) {
+  const { names, isKnown: hasNames } = useFieldNames();
+  const { where, q, sort, archived, group } = state;
+  const wanted = state.columns ?? DEFAULT_COLUMNS;
+  // the rows and the names of the fields are asked for at the same time, so the service leaves out what no run has
+  const asked: Asked = { where, q, sort, columns: wanted, archived, skipUnknown: true };
+  const known = hasNames ? wanted.filter((column) => isKnown(column, names)) : null;
+  const groups = group.length && known ? groupsOf(state, known, names) : null;
+  const { error, columns } = useFirstAnswer(asked, group.length > 0, groups);
+  return { asked, groups, error, columns: known ?? columns ?? [] };
+}
+
+function groupsOf(state: TableState, columns: string[], names: FieldName[]): AskedGroups {
+  const { where, q, archived, group: by, groupSort: sort } = state;
+  const figures = columns.filter((column) => isFigure(column, names) && !by.includes(column));
+  return { where, q, archived, by, figures, sort };
+}
+
+interface TableProps {
+  asked: Asked;
+  columns: string[];
+  names: FieldName[];
+  selection: RowSelection;
+  label?: string;
+  change: (change: Partial<TableState>) => void;
+}
+
+function Table({ asked, columns, names, selection, label = "Runs", change }: TableProps) {
+  const pollInterval = usePollInterval();
+  const now = useNow(10_000);
+  return (
+    <RunTable
+      label={label}
+      asked={asked}
+      columns={columns.map((column) => columnOf(column, names, now))}
+      every={pollInterval(false)}
+      selection={selection}
+      onSort={(field) => {
+        change({ sort: nextSort(asked.sort, field, metricOf(field)) });
+      }}
+      renderRun={(row) => <RunLink row={row} />}
+    />
+  );
+}
+
+/** The same runs in groups; the open group has the table of its runs. */
+function Groups({ groups, open, ...shown }: TableProps & { groups: AskedGroups; open: string }) {
+  const { asked, change } = shown;
+  const pollInterval = usePollInterval();
+  const now = useNow(10_000);
+  return (
+    <GroupTable
+      asked={groups}
+      every={pollInterval(false)}
+      open={open}
+      now={now}
+      onSort={(groupSort) => {
+        change({ groupSort });
+      }}
+      onOpen={(query) => {
+        change({ open: query });
+      }}
+      renderRuns={(group, label) => (
+        <Table {...shown} label={label} asked={{ ...asked, where: group.where ?? "" }} />
+      )}
+    />
   );
 }
 
@@ -82,6 +148,13 @@ function Toolbar({ state, change, columns, error }: ToolbarProps) {
           change({ columns: chosen });
         }}
       />
+      <GroupMenu
+        by={state.group}
+        names={names}
+        onBy={(group) => {
+          change({ group, groupSort: "", open: "" });
+        }}
+      />
       <span className={styles.archiveSwitch}>
         <Switch
           on={state.archived}
@@ -91,25 +164,8 @@ function Toolbar({ state, change, columns, error }: ToolbarProps) {
         >
           archive
         </Switch>
+        <Link href="/deleted">Deleted</Link>
       </span>
     </search>
-  );
-}
-
-/** Save all rows of the query, not those in view alone. */
-function Export({ asked }: { asked: Asked }) {
-  const [isBusy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    try {
-      saveText("runs.csv", csvOf(asked.columns, await fetchAllRows(asked, MOST_EXPORTED)));
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <button className="button" disabled={isBusy} onClick={() => void save()}>
-      {isBusy ? "Exporting …" : "Export CSV"}
-    </button>
   );
 }

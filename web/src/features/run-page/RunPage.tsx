@@ -1,28 +1,39 @@
 /** The page of a run: state, metrics, history, curves, time split, spec and log. */
-import { useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
-import type { StepRange } from "@/shared/curves/view";
+import { useZoom } from "@/shared/curves/zoomAddress";
+import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { classNames } from "@/shared/page/classNames";
 import { useTitle } from "@/shared/page/useTitle";
 import { formatCount } from "@/shared/format/number";
+import { AddToReport } from "@/shared/reports/AddToReport";
 import { stepShare } from "@/shared/state/progress";
 import { hasEnded } from "@/shared/state/state";
-import { usePoints } from "./api/usePoints";
+import { usePlace } from "./api/usePlace";
+import { type Points, usePoints } from "./api/usePoints";
 import { useRun } from "./api/useRun";
+import { blocksOfRun } from "./charts/reportBlocks";
+import { ArtifactPanel } from "./artifacts/ArtifactPanel";
+import { CheckpointPanel } from "./artifacts/CheckpointPanel";
+import { ReuseNote } from "./artifacts/ReuseNote";
+import { ChunkGrid } from "./chunks/ChunkGrid";
 import { RunCurves } from "./charts/RunCurves";
 import { StepTimePanel } from "./charts/StepTimePanel";
 import { ComparisonPanel } from "./comparison/ComparisonPanel";
+import { DedupPanel } from "./dedup/DedupPanel";
 import { EndedAttempts } from "./history/EndedAttempts";
 import { LostRankList } from "./history/LostRankList";
 import { RemovalList } from "./history/RemovalList";
 import { RestartList } from "./history/RestartList";
 import { StateTimeline } from "./history/StateTimeline";
+import { MoreSeries } from "./more/MoreSeries";
 import { ProgramPanel } from "./program/ProgramPanel";
 import { StacksPanel } from "./program/StacksPanel";
+import { ReproductionPanel } from "./reproduction/ReproductionPanel";
 import styles from "./RunPage.module.css";
+import { CurveTabs } from "./system/CurveTabs";
 import { RunHeader } from "./summary/RunHeader";
 import { RunMetrics } from "./summary/RunMetrics";
 import { StatusPanel } from "./summary/StatusPanel";
@@ -30,24 +41,23 @@ import { LogPanel } from "./texts/LogPanel";
 import { SpecPanel } from "./texts/SpecPanel";
 
 export function RunPage({ id }: { id: number }) {
+  useLive({ run: id });
   const { data, error } = useRun(id);
   if (!data) return <QueryStatus error={error} />;
   return <Run key={data.id} run={data} />;
 }
 
 function Run({ run }: { run: RunDetail }) {
-  const [range, setRange] = useState<StepRange>(null);
   const points = usePoints(run);
-  const finer = usePoints(run, range);
   const { series } = points;
   const live = !hasEnded(run.state);
-  const { spec } = run;
   useTitle(`${progressText(run)} · Run ${run.id}`);
   return (
     <>
       <Announcement text={`Run ${run.id} is ${run.stopping ? "stopping" : run.state}`} />
       <RunHeader run={run} />
       <StatusPanel run={run} />
+      <ReuseNote run={run} />
       <RunMetrics run={run} series={series} />
       <StateTimeline run={run} />
       <div className={classNames("small", styles.history)}>
@@ -56,22 +66,46 @@ function Run({ run }: { run: RunDetail }) {
         <LostRankList run={run} />
         <EndedAttempts run={run} />
       </div>
-      <RunCurves run={run} points={points} finer={finer.series} onRange={setRange} />
-      <StepTimePanel run={run} series={series} />
-      {spec.kind === "program" ? (
-        <>
-          <ProgramPanel run={run} spec={spec} />
-          <StacksPanel run={run} />
-        </>
-      ) : (
-        <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />
-      )}
+      <Charts run={run} points={points} />
+      <KindPanels run={run} />
+      <CheckpointPanel run={run} />
+      <ArtifactPanel run={run} />
       <div className={styles.texts}>
         <SpecPanel run={run} />
-        <LogPanel runId={run.id} live={live} />
+        <LogPanel runId={run.id} live={live} world={run.world} />
       </div>
+      <ReproductionPanel run={run} />
       <ComparisonPanel runId={run.id} />
     </>
+  );
+}
+
+/** What only a program or only a training of the engine has. */
+function KindPanels({ run }: { run: RunDetail }) {
+  const { spec } = run;
+  if (spec.kind === "engine") return <CheckpointAdvice experimentId={run.experiment_id} world={run.world} />;
+  if (spec.kind !== "program") return null;
+  return (
+    <>
+      {spec.volume && <ChunkGrid run={run} />}
+      {spec.dedup && <DedupPanel run={run} dedup={spec.dedup} />}
+      <ProgramPanel run={run} spec={spec} />
+      <StacksPanel run={run} />
+    </>
+  );
+}
+
+function Charts({ run, points }: { run: RunDetail; points: Points }) {
+  const range = useZoom();
+  const { series } = points;
+  const place = usePlace(run, series);
+  const finer = usePoints(run, place.stepsOf(range));
+  return (
+    <CurveTabs run={run} action={<AddToReport blocks={() => blocksOfRun(run, series)} />} axis={place.axis}>
+      <RunCurves {...{ run, points, range, place }} finer={finer.series} />
+      <StepTimePanel {...{ run, series, range, place }} />
+      <MoreSeries {...{ run, points, range, place }} />
+    </CurveTabs>
   );
 }
 

@@ -1,6 +1,7 @@
 /** The client of the service: typed by the OpenAPI document; each answer updates the state of the connection. */
 import createClient from "openapi-fetch";
 import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } from "./connection";
+import { markHeader } from "./marks";
 import type { components, paths } from "./schema";
 import { userHeader } from "./user";
 
@@ -13,8 +14,8 @@ export const client = createClient<paths>({
 
 client.use({
   onRequest({ request }) {
-    if (request.method === "GET") return;
-    for (const [name, value] of Object.entries(userHeader())) request.headers.set(name, value);
+    const headers = request.method === "GET" ? markHeader() : userHeader();
+    for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
   },
   async onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
@@ -58,6 +59,13 @@ export async function body<T>(answer: Promise<Answer<T>>): Promise<T> {
     messageOf(error) ?? `the service answered ${response.status}`,
     error?.errors,
   );
+}
+
+/** Wait for an answer without content; throw ApiError when the answer is an error. */
+export async function done(answer: Promise<Answer<unknown>>): Promise<void> {
+  const { error, response } = await answer;
+  if (response.ok) return;
+  throw new ApiError(response.status, messageOf(error) ?? `the service answered ${response.status}`);
 }
 
 /** Return the message of a problem document with its invalid fields: "the request is not valid: hosts: at most 4096". */

@@ -20,6 +20,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clusters/node-failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Node Failures
+         * @description Return the nodes on which attempts failed lately, those with the most node failures first.
+         *
+         *     The answer is made once a minute: it counts every attempt of the period.
+         */
+        get: operations["list_node_failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/collectives/plan": {
         parameters: {
             query?: never;
@@ -49,9 +71,72 @@ export interface paths {
         };
         /**
          * Get Prices
-         * @description Return the predicted cost of every collective for a vector size, the cheapest first.
+         * @description Return the predicted cost of every plan of an operation for a vector size, the cheapest first.
          */
         get: operations["get_prices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/collectives/tensor-price": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Tensor Prices
+         * @description Return the predicted communication of tensor parallelism on every mesh of up to 128 ranks, the cheapest first.
+         */
+        get: operations["get_tensor_prices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deletions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Deletions
+         * @description Return the deletions that can be undone, the newest first; `skip=next` gives the next page.
+         */
+        get: operations["list_deletions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Events
+         * @description Return a stream of events: which runs and experiments changed, and how long logs are; without ids of all.
+         *
+         *     `change` has the changed items (`ChangedItems`), `log` the size of a log (`LogSize`). After `reload` the client
+         *     reads anew what it shows: more changed than one event can say. `beat` shows that the connection works.
+         */
+        get: operations["get_events"];
         put?: never;
         post?: never;
         delete?: never;
@@ -123,7 +208,8 @@ export interface paths {
          * Get Answer
          * @description Return the figure of the experiment over its axes, times to one accuracy, and a sentence of result.
          *
-         *     Times and speed-ups are those of the first 100 runs; diverged runs count in no mean.
+         *     Times and speed-ups are those of the first 100 runs; diverged runs count in no mean. Of a workflow it is the answer
+         *     of one step: of `step`, or of the step with the most runs.
          */
         get: operations["get_answer"];
         put?: never;
@@ -163,7 +249,7 @@ export interface paths {
         };
         /**
          * Get Experiment Curves
-         * @description Return one series of runs of an experiment between two steps in buckets, for an overlay.
+         * @description Return one series of runs of an experiment between two steps in buckets, for an overlay, with seven digits.
          */
         get: operations["get_experiment_curves"];
         put?: never;
@@ -218,6 +304,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Experiment Restore
+         * @description Undo the deletion of an experiment and of the runs that went with it.
+         */
+        post: operations["post_experiment_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/retry": {
         parameters: {
             query?: never;
@@ -258,6 +364,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Search
+         * @description Return the search of an experiment with all its trials.
+         */
+        get: operations["get_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/search/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Extend Search
+         * @description Give a search more trials or a larger budget; one that has ended goes on.
+         */
+        post: operations["extend_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/search/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause Search
+         * @description Pause a search: no new trials, and its runs stop with a checkpoint. One that is paused or ended stays so.
+         */
+        post: operations["pause_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/experiments/{experiment_id}/search/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Search
+         * @description Let a search go on that was paused or stopped; its stopped runs go on from their checkpoints after a pause.
+         */
+        post: operations["resume_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/size": {
         parameters: {
             query?: never;
@@ -278,6 +464,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Steps
+         * @description Return the steps of a workflow as a graph; an experiment without steps has none.
+         */
+        get: operations["get_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/stop": {
         parameters: {
             query?: never;
@@ -289,9 +495,49 @@ export interface paths {
         put?: never;
         /**
          * Stop Experiment
-         * @description Request that every run of the experiment stops.
+         * @description Request that every run of the experiment stops, and that its search ends; steps that wait are cancelled.
          */
         post: operations["stop_experiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/export/points": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Points
+         * @description Return every point of the selected runs, a row for each.
+         */
+        get: operations["export_points"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/export/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Runs
+         * @description Return a row for each selected run: id, experiment, state, and the columns that the request names.
+         */
+        get: operations["export_runs"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -310,6 +556,198 @@ export interface paths {
          * @description Return that the API process answers.
          */
         get: operations["get_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/kfac/price": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Kfac Price
+         * @description Return the predicted time of a step with K-FAC, and when K-FAC pays.
+         */
+        get: operations["get_kfac_price"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Notify Deliveries
+         * @description Return messages and how far their delivery is, newest first; those that ended over 30 days ago are removed.
+         */
+        get: operations["get_notify_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Notify Rules
+         * @description Return rules, oldest first; of an experiment also those of its owner and of all experiments.
+         */
+        get: operations["get_notify_rules"];
+        put?: never;
+        /**
+         * Create Notify Rule
+         * @description Store a rule: of an experiment, of all experiments of an owner, or of all experiments.
+         */
+        post: operations["create_notify_rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/rules/{rule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Notify Rule
+         * @description Delete a rule; messages that were made by it are still delivered.
+         */
+        delete: operations["delete_notify_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Notify Targets
+         * @description Return the targets, in the order of their names.
+         */
+        get: operations["get_notify_targets"];
+        put?: never;
+        /**
+         * Create Notify Target
+         * @description Store a target under a name of its own.
+         */
+        post: operations["create_notify_target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/targets/{target_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Notify Target
+         * @description Delete a target with its rules; messages that wait for it are given up.
+         */
+        delete: operations["delete_notify_target"];
+        options?: never;
+        head?: never;
+        /**
+         * Patch Notify Target
+         * @description Rename a target, or change its address or its secret.
+         */
+        patch: operations["patch_notify_target"];
+        trace?: never;
+    };
+    "/api/v1/notifications/targets/{target_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Test Message
+         * @description Send a message to a target, so that somebody sees whether it arrives.
+         */
+        post: operations["send_test_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Training
+         * @description Return the plan of a training job; nothing is stored and nothing runs.
+         */
+        post: operations["plan_training"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plans/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Devices
+         * @description Return the known devices.
+         */
+        get: operations["list_devices"];
         put?: never;
         post?: never;
         delete?: never;
@@ -339,6 +777,174 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/recipes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Recipes
+         * @description Return the recipes: first those of this machine, then those of clusters, each by name.
+         */
+        get: operations["list_recipes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recordings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Recording
+         * @description Store an experiment for runs that were carried out elsewhere; a repeated key is carried out once.
+         */
+        post: operations["create_recording"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/recordings/{experiment_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Recorded Runs
+         * @description Store runs that were carried out elsewhere, as done; runs with keys that the experiment has stay as they are.
+         */
+        post: operations["add_recorded_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Reports
+         * @description Return the reports, the newest change first.
+         */
+        get: operations["get_reports"];
+        put?: never;
+        /**
+         * Create Report
+         * @description Begin an empty report.
+         */
+        post: operations["create_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Report
+         * @description Return a report with its blocks; also a deleted one, for a day.
+         */
+        get: operations["get_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Patch Report
+         * @description Rename a report, order its blocks or remove some, delete it, or undo its deletion within a day.
+         */
+        patch: operations["patch_report"];
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Report Block
+         * @description Add a block at the end of a report: a text, a table of runs, or a picture with its data.
+         */
+        post: operations["add_report_block"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/blocks/{block_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replace Report Text
+         * @description Replace a text of a report.
+         */
+        put: operations["replace_report_text"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reports/{report_id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Report
+         * @description Return a report as one file that needs no other: its texts, pictures, and their data.
+         */
+        get: operations["export_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -351,6 +957,66 @@ export interface paths {
          * @description Return runs of all experiments, newest first; `before=next` gives the next page.
          */
         get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/comparison": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Comparison
+         * @description Return what differs between chosen runs of any experiments, and the metrics that they have.
+         */
+        get: operations["get_run_comparison"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/curves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Curves Of Runs
+         * @description Return one series of chosen runs of any experiments between two steps in buckets, for a comparison.
+         */
+        get: operations["get_curves_of_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Groups
+         * @description Return the groups of the selected runs, with the spread of figures over each.
+         */
+        get: operations["get_run_groups"];
         put?: never;
         post?: never;
         delete?: never;
@@ -447,6 +1113,86 @@ export interface paths {
         patch: operations["patch_run"];
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Artifacts
+         * @description Return what the run left: the outputs that its spec names, and the checkpoints of an engine run.
+         */
+        get: operations["list_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Artifact
+         * @description Return an artifact: a file as it is, in parts too; a folder or a checkpoint as a tar archive.
+         */
+        get: operations["download_artifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Checkpoints
+         * @description Return the newest checkpoints in the run's folder: what the run resumes from, and what a program saved there.
+         */
+        get: operations["list_checkpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/chunks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Chunks
+         * @description Return the states of the chunks of a program's volume; null if there are none yet.
+         */
+        get: operations["get_chunks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/curves": {
         parameters: {
             query?: never;
@@ -537,6 +1283,9 @@ export interface paths {
         /**
          * Get Run Log
          * @description Return a part of the run's log; `offset=next` continues from there.
+         *
+         *     With `rank`, `search` or `level` return the last lines that match; such a search ends after 64 MiB or a second, and
+         *     `note` says so.
          */
         get: operations["get_run_log"];
         put?: never;
@@ -560,7 +1309,13 @@ export interface paths {
          */
         get: operations["get_run_points"];
         put?: never;
-        post?: never;
+        /**
+         * Post Run Points
+         * @description Store a batch of points of a run of a program, or of a run that was carried out elsewhere.
+         *
+         *     A batch that is stored already changes nothing. A batch whose predecessor is missing is refused (409).
+         */
+        post: operations["post_run_points"];
         delete?: never;
         options?: never;
         head?: never;
@@ -587,6 +1342,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Post Run Restore
+         * @description Undo the deletion of a run.
+         */
+        post: operations["post_run_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/retry": {
         parameters: {
             query?: never;
@@ -601,6 +1376,26 @@ export interface paths {
          * @description Queue a run that failed or was cancelled as its next attempt; another run stays as it is.
          */
         post: operations["retry_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/reuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Reuse
+         * @description Return whether the run took a finished run's result; if not, how it differs from the nearest finished run.
+         */
+        get: operations["get_reuse"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -661,6 +1456,118 @@ export interface paths {
          * @description Request that the run stops; a run that has ended stays as it is.
          */
         post: operations["stop_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/writers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Writers
+         * @description Return who has sent points of the run, and the number of each one's next batch.
+         */
+        get: operations["get_run_writers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Schedules
+         * @description Return the schedules, in the order of their names.
+         */
+        get: operations["list_schedules"];
+        put?: never;
+        /**
+         * Create Schedule
+         * @description Store a schedule under a name of its own; its experiment is checked as at POST /experiments.
+         */
+        post: operations["create_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{schedule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Schedule
+         * @description Return one schedule with its spec and its newest starts.
+         */
+        get: operations["get_schedule"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Schedule
+         * @description Delete a schedule; its experiments stay.
+         */
+        delete: operations["delete_schedule"];
+        options?: never;
+        head?: never;
+        /**
+         * Patch Schedule
+         * @description Pause a schedule, or let it go on.
+         */
+        patch: operations["patch_schedule"];
+        trace?: never;
+    };
+    "/api/v1/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Schema
+         * @description Return the JSON schema of an experiment.
+         */
+        get: operations["get_schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scripts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Scripts
+         * @description Return each point of the grid and the exact batch scripts, by the limits and nodes of the newest report.
+         */
+        post: operations["preview_scripts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -787,6 +1694,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/starts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Predict Starts
+         * @description Return when the first job of each kind of the draft would start, as Slurm or the queue of the machine predict.
+         */
+        post: operations["predict_starts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Views
+         * @description Return the saved views, in the order of their names.
+         */
+        get: operations["get_views"];
+        put?: never;
+        /**
+         * Create View
+         * @description Save a view; names may repeat.
+         */
+        post: operations["create_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get View
+         * @description Return one view; also a deleted one, for a day.
+         */
+        get: operations["get_view"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Patch View
+         * @description Rename a view, change what it shows, delete it, or undo its deletion within a day.
+         */
+        patch: operations["patch_view"];
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -796,7 +1771,7 @@ export interface paths {
         };
         /**
          * Get Metrics
-         * @description Return the metrics in Prometheus's text format.
+         * @description Return the metrics in Prometheus's text format: those of the database, and the latencies of this process.
          */
         get: operations["get_metrics"];
         put?: never;
@@ -902,6 +1877,17 @@ export interface components {
              * @example 0.01
              */
             weight_decay: number;
+        };
+        /**
+         * AddedBlock
+         * @description A block to add at the end of a report.
+         */
+        AddedBlock: {
+            /**
+             * Content
+             * @description The block.
+             */
+            content: components["schemas"]["TextBlock"] | components["schemas"]["RunsBlock"] | components["schemas"]["PictureBlock"];
         };
         /**
          * Advice
@@ -1059,6 +2045,17 @@ export interface components {
              * @enum {string}
              */
             kind: "alexnet_bn";
+        };
+        /**
+         * AllOutputs
+         * @description No output is removed.
+         */
+        AllOutputs: {
+            /**
+             * @description Always "all": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "all";
         };
         /**
          * Answer
@@ -1275,6 +2272,150 @@ export interface components {
             y: number | null;
         };
         /**
+         * ArtifactCopy
+         * @description The copy of an artifact in the object store.
+         */
+        ArtifactCopy: {
+            /**
+             * Copied At
+             * @description When it was complete and read back; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
+            copied_at: string | null;
+            /**
+             * Sentence
+             * @description The state in one sentence.
+             * @example copied to s3://team/artifacts on 2026-11-23 08:00:05 UTC and read back
+             */
+            sentence: string;
+            /** @description Whether it is complete. */
+            state: components["schemas"]["CopyState"];
+            /**
+             * Store
+             * @description URL of the store that has it, or a part of it; null if nothing is written yet.
+             * @example s3://team/artifacts
+             */
+            store: string | null;
+        };
+        /**
+         * ArtifactKind
+         * @description The kinds of artifacts.
+         *
+         *     file, folder: an output that the spec names. checkpoint: a complete checkpoint of an engine run.
+         * @enum {string}
+         */
+        ArtifactKind: "file" | "folder" | "checkpoint";
+        /**
+         * ArtifactView
+         * @description An output that a run's spec names, or a checkpoint of an engine run.
+         */
+        ArtifactView: {
+            /**
+             * Attempt
+             * @description Number of the attempt that recorded it; 0 if the run took it from another run.
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was stored, at the end of the run.
+             * @example 2026-11-23T08:00:00Z
+             */
+            created_at: string;
+            /**
+             * Files
+             * @description Number of its files.
+             * @example 1
+             */
+            files: number;
+            /** @description What it is. */
+            kind: components["schemas"]["ArtifactKind"];
+            /** @description Its copy in the object store; null if there is none and the service has no object store. */
+            mirror: components["schemas"]["ArtifactCopy"] | null;
+            /**
+             * Name
+             * @description Name of the output in the spec, or of the checkpoint.
+             * @example model
+             */
+            name: string;
+            /**
+             * Path
+             * @description Path in the folder of that run.
+             * @example out/model.pt
+             */
+            path: string;
+            /**
+             * Removed At
+             * @description When it was removed; null while it is there.
+             * @example null
+             */
+            removed_at: string | null;
+            /**
+             * @description Why it was removed; null while it is there.
+             * @example null
+             */
+            removed_because: components["schemas"]["RemovalCause"] | null;
+            /**
+             * Run
+             * @description Id of the run in whose folder it is: of another run, if this run took its result.
+             * @example 42
+             */
+            run: number;
+            /**
+             * Sha256
+             * @description Hash of the file; of a folder, of the names and hashes of its files; of a checkpoint, of its manifest.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            sha256: string;
+            /**
+             * Size Bytes
+             * @description Size of all its files.
+             * @example 102400
+             */
+            size_bytes: number;
+        };
+        /**
+         * Asha
+         * @description Asynchronous successive halving (Li et al., 2020): at each rung the best trials go on, whenever they come.
+         *
+         *     A stopped trial keeps its checkpoint. It goes on from there as soon as it is among the best of its rung.
+         */
+        Asha: {
+            /**
+             * First
+             * @description Resource of the first comparison, the first rung.
+             * @example 1
+             */
+            first: number;
+            /**
+             * @description Always "asha": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "asha";
+            /**
+             * Last
+             * @description Resource of a whole trial; null: the epochs or steps of the run. Seconds and rank_seconds need it.
+             * @example 27
+             */
+            last?: number | null;
+            /**
+             * Reduction
+             * @description Factor of the resource from rung to rung; one of so many trials goes on.
+             * @default 3
+             * @example 3
+             */
+            reduction: number;
+            /**
+             * Unit
+             * @description Unit of the resource: `epochs` of an engine run, `steps`, `seconds` of training (the series trained_s), or
+             *     `rank_seconds`: these seconds times the run's ranks.
+             * @default epochs
+             * @enum {string}
+             */
+            unit: "epochs" | "steps" | "seconds" | "rank_seconds";
+        };
+        /**
          * AsyncSGD
          * @description Asynchronous SGD: rank 0 applies each gradient on arrival. With momentum at rank 0 this is Async MSGD.
          *
@@ -1451,6 +2592,88 @@ export interface components {
             epoch: number;
         };
         /**
+         * BestOutputs
+         * @description The outputs of the best runs of the experiment remain, once all runs of the experiment have ended.
+         */
+        BestOutputs: {
+            /**
+             * @description Always "best": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "best";
+            /**
+             * Metric
+             * @description Metric by whose best value runs are compared: the largest of an accuracy, the least of a loss.
+             * @default heldout_accuracy
+             * @example heldout_accuracy
+             */
+            metric: string;
+            /**
+             * Runs
+             * @description Number of runs whose outputs remain.
+             * @default 1
+             * @example 1
+             */
+            runs: number;
+        };
+        /**
+         * BestSoFar
+         * @description A trial that was better than all that had ended before.
+         */
+        BestSoFar: {
+            /**
+             * At
+             * Format: date-time
+             * @description When its end was stored.
+             * @example 2026-11-26T08:00:00Z
+             */
+            at: string;
+            /**
+             * Number
+             * @description Number of the trial.
+             * @example 4
+             */
+            number: number;
+            /**
+             * Value
+             * @description Its value.
+             * @example 0.983
+             */
+            value: number;
+        };
+        /**
+         * Bodies
+         * @description Volumes generated from a seed: bright ellipsoids in noise; the target is which voxels are inside.
+         */
+        Bodies: {
+            /**
+             * Edge
+             * @description Voxels of a volume along each axis.
+             * @default 32
+             * @example 32
+             */
+            edge: number;
+            /**
+             * Heldout Samples
+             * @description Number of held-out volumes.
+             * @default 32
+             * @example 32
+             */
+            heldout_samples: number;
+            /**
+             * @description Always "bodies": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "bodies";
+            /**
+             * Train Samples
+             * @description Number of training volumes.
+             * @default 256
+             * @example 256
+             */
+            train_samples: number;
+        };
+        /**
          * BucketedCurve
          * @description A part of a series in buckets: what the points of each so many steps sum up to.
          */
@@ -1549,11 +2772,128 @@ export interface components {
             width: number;
         };
         /**
+         * Budget
+         * @description What a search may use.
+         */
+        Budget: {
+            /**
+             * Rank Hours
+             * @description Hours of its runs, each times its ranks. With the last hour used, its runs are stopped and the search ends.
+             * @example 100
+             */
+            rank_hours: number;
+        };
+        /**
+         * Calibration
+         * @description What was measured with this net and device.
+         */
+        Calibration: {
+            /**
+             * Fixed S
+             * @description Seconds of a step that neither grow with its samples nor are communication, such as the update of the weights.
+             * @default 0
+             * @example 0
+             */
+            fixed_s: number;
+            /**
+             * Links Source
+             * @description Where the rates and latencies of the request's network were measured; empty: they are assumed.
+             * @default
+             * @example run 12
+             */
+            links_source: string;
+            /**
+             * Samples Per S
+             * @description Samples per second that one rank computes, forward and backward, without communication.
+             * @example 367
+             */
+            samples_per_s: number;
+            /**
+             * Source
+             * @description Where the measurement is from.
+             * @default
+             * @example run 12
+             */
+            source: string;
+        };
+        /**
          * Change
          * @description How a file of one snapshot differs from the other.
          * @enum {string}
          */
         Change: "added" | "removed" | "changed";
+        /**
+         * ChangedItems
+         * @description The data of an event `change`: what changed since the event before.
+         */
+        ChangedItems: {
+            /**
+             * Experiments
+             * @description Ids of experiments that are new, whose labels changed, or that got or lost runs.
+             * @example [
+             *       17
+             *     ]
+             */
+            experiments: number[];
+            /**
+             * Mark
+             * @description The header `Bigbatch-After` of requests that this change causes: equal ones may share an answer that has it.
+             * @example 5f0c21aa.93
+             */
+            mark: string;
+            /**
+             * Runs
+             * @description The runs that changed.
+             */
+            runs: components["schemas"]["ChangedRun"][];
+        };
+        /**
+         * ChangedRun
+         * @description A run that changed.
+         */
+        ChangedRun: {
+            /**
+             * Attempt
+             * @description Number of its current attempt; 0 before the first.
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * Experiment Id
+             * @description Id of its experiment.
+             * @example 17
+             */
+            experiment_id: number;
+            /**
+             * Has Details
+             * @description Whether something else changed: its state, its job, its labels.
+             * @example false
+             */
+            has_details: boolean;
+            /**
+             * Has Points
+             * @description Whether it has new points.
+             * @example true
+             */
+            has_points: boolean;
+            /**
+             * Id
+             * @description Id of the run.
+             * @example 42
+             */
+            id: number;
+            /**
+             * @description Its state now; null for a run that was deleted.
+             * @example running
+             */
+            state: components["schemas"]["State"] | null;
+            /**
+             * Step
+             * @description The last step of which something is stored.
+             * @example 1200
+             */
+            step: number;
+        };
         /**
          * Checkpoint
          * @description When to save: as soon as any of these intervals has passed, and before every requested pause.
@@ -1594,6 +2934,117 @@ export interface components {
              * @example 2
              */
             keep: number;
+        };
+        /**
+         * CheckpointView
+         * @description A checkpoint of an engine run, or a file or folder that a program left among its checkpoints.
+         */
+        CheckpointView: {
+            /**
+             * Attempt
+             * @description The attempt that wrote it; null for what a program wrote.
+             * @example 2
+             */
+            attempt: number | null;
+            /**
+             * Is Complete
+             * @description Whether a run can resume from it; false: it is being written, or its save was interrupted.
+             * @example true
+             */
+            is_complete: boolean;
+            /**
+             * Name
+             * @description Name in the folder `checkpoints` of the run.
+             * @example step-0000001200-attempt-2
+             */
+            name: string;
+            /**
+             * Size Bytes
+             * @description Bytes of the file, or of the files directly in the folder.
+             * @example 205000000
+             */
+            size_bytes: number;
+            /**
+             * Step
+             * @description The last step that it contains; null for what a program wrote.
+             * @example 1200
+             */
+            step: number | null;
+            /**
+             * Written At
+             * Format: date-time
+             * @description When it was last written, by the clock of its file system.
+             * @example 2026-11-23T08:00:00Z
+             */
+            written_at: string;
+        };
+        /**
+         * Choice
+         * @description One of several values, which have no order.
+         */
+        Choice: {
+            /**
+             * @description Always "choice": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "choice";
+            /**
+             * Only If
+             * @description Conditions: the parameter is set only in trials in which each of these parameters of the kind `choice` has one
+             *     of its listed values. Without conditions every trial sets it.
+             * @default {}
+             * @example {
+             *       "optimizer.kind": [
+             *         "lars",
+             *         "lamb"
+             *       ]
+             *     }
+             */
+            only_if: {
+                [key: string]: unknown[];
+            };
+            /**
+             * Values
+             * @description The values: texts, numbers or parts of a spec.
+             * @example [
+             *       "sgd",
+             *       "lars"
+             *     ]
+             */
+            values: unknown[];
+        };
+        /**
+         * ChunkStates
+         * @description The chunks of a volume by their states.
+         */
+        ChunkStates: {
+            /**
+             * Counts
+             * @description Number of chunks along z, y and x.
+             * @example [
+             *       1,
+             *       1,
+             *       4
+             *     ]
+             */
+            counts: number[];
+            /**
+             * Stages
+             * @description The stages of the run.
+             */
+            stages: components["schemas"]["StageProgress"][];
+            /**
+             * States
+             * @description One letter for each chunk, x first: w: waits, l: a worker holds it, m: labeled, d: done.
+             * @example dllw
+             */
+            states: string;
+            /**
+             * Taken Over
+             * @description Number of leases that ended without a result, after which another worker took the task.
+             * @example 2
+             */
+            taken_over: number;
         };
         /**
          * ClusterReport
@@ -1650,6 +3101,37 @@ export interface components {
             kind: string;
             /** @description The newest report; null if no query has succeeded. */
             report: components["schemas"]["ClusterReport"] | null;
+        };
+        /**
+         * CmaEsSampler
+         * @description CMA-ES (Hansen and Ostermeier, 2001): adapt a normal distribution over the numbers; choices are drawn alone.
+         */
+        CmaEsSampler: {
+            /**
+             * @description Always "cma_es": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "cma_es";
+            /**
+             * Population
+             * @description Trials of a generation; null: 4 + 3 ln(number of parameters).
+             * @example 8
+             */
+            population?: number | null;
+            /**
+             * Seed
+             * @description Seed of the draws.
+             * @default 0
+             * @example 0
+             */
+            seed: number;
+            /**
+             * Startup Trials
+             * @description Number of random trials at the start.
+             * @default 1
+             * @example 1
+             */
+            startup_trials: number;
         };
         /**
          * CollectiveChoice
@@ -1748,6 +3230,180 @@ export interface components {
              *     ]
              */
             values: (number | null)[];
+        };
+        /**
+         * ComparedCurve
+         * @description One series of one run in buckets, with what a picture of many curves needs: values have seven digits.
+         */
+        ComparedCurve: {
+            /**
+             * Devices
+             * @description Number of the run's devices: GPUs; without any, many-core chips or ranks.
+             * @example 8
+             */
+            devices: number;
+            /**
+             * Last Step
+             * @description Last step of the whole series.
+             * @example 93000
+             */
+            last_step: number;
+            /**
+             * Max
+             * @description Greatest finite value in each bucket; null for the whole list where each bucket is one point.
+             * @example [
+             *       2.31,
+             *       2.18
+             *     ]
+             */
+            max: (number | null)[] | null;
+            /**
+             * Mean
+             * @description Mean of the finite values in each bucket; null without any.
+             * @example [
+             *       2.21,
+             *       2.06
+             *     ]
+             */
+            mean: (number | null)[];
+            /**
+             * Min
+             * @description Least finite value in each bucket; null for the whole list where each bucket is one point.
+             * @example [
+             *       2.11,
+             *       1.98
+             *     ]
+             */
+            min: (number | null)[] | null;
+            /**
+             * Not Finite
+             * @description The buckets, by first step, that have a value that is NaN or infinite.
+             * @example [
+             *       128
+             *     ]
+             */
+            not_finite: number[];
+            /**
+             * Restarts
+             * @description The steps from which later attempts resumed the run, ascending.
+             * @example [
+             *       1200
+             *     ]
+             */
+            restarts: number[];
+            /**
+             * Run Id
+             * @description Id of the run.
+             * @example 42
+             */
+            run_id: number;
+            /**
+             * Steps
+             * @description First step of each bucket, ascending. Buckets without points are left out.
+             * @example [
+             *       0,
+             *       128
+             *     ]
+             */
+            steps: number[];
+            /**
+             * Width
+             * @description Number of steps of a bucket. With 1 each bucket is one point, as in every curve with few points.
+             * @example 128
+             */
+            width: number;
+        };
+        /**
+         * ComparedCurves
+         * @description One series of chosen runs in buckets.
+         */
+        ComparedCurves: {
+            /**
+             * Curves
+             * @description The curve of each run that has points there, in the requested order.
+             */
+            curves: components["schemas"]["ComparedCurve"][];
+            /**
+             * Name
+             * @description Name of the series.
+             * @example loss
+             */
+            name: string;
+        };
+        /**
+         * ComparedField
+         * @description A value that not all of the compared runs have alike.
+         */
+        ComparedField: {
+            /**
+             * Choices
+             * @description The different values: numbers, then texts, then null for runs without one.
+             * @example [
+             *       "lars",
+             *       "sgd",
+             *       null
+             *     ]
+             */
+            choices: (number | string | boolean | null)[];
+            /**
+             * Path
+             * @description Dotted path of the value.
+             * @example optimizer.kind
+             */
+            path: string;
+            /**
+             * Places
+             * @description For each run, in the order of `runs`, the index of its value in `choices`.
+             * @example [
+             *       0,
+             *       0,
+             *       1,
+             *       2
+             *     ]
+             */
+            places: number[];
+        };
+        /**
+         * ComparedMetric
+         * @description A metric that a compared run has reported.
+         */
+        ComparedMetric: {
+            /**
+             * Is Better When Higher
+             * @description Whether its greatest value is its best one, by its name.
+             * @example false
+             */
+            is_better_when_higher: boolean;
+            /**
+             * Name
+             * @description Name of the series.
+             * @example loss
+             */
+            name: string;
+            /**
+             * Runs
+             * @description Number of the runs that have it.
+             * @example 4
+             */
+            runs: number;
+        };
+        /**
+         * Components
+         * @description Number the connected components of a mask, over the borders of chunks: 1, 2, ... in the order of the chunks.
+         */
+        Components: {
+            /**
+             * Connectivity
+             * @description Which voxels are neighbors: 1: those that share a face, 2: an edge too, 3: a corner too.
+             * @default 1
+             * @enum {integer}
+             */
+            connectivity: 1 | 2 | 3;
+            /**
+             * @description Always "components": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "components";
         };
         /**
          * Constant
@@ -1874,6 +3530,15 @@ export interface components {
              */
             width: number;
         };
+        /**
+         * CopyState
+         * @description The states of an artifact's copy in the object store.
+         *
+         *     waiting: it is not complete. mirrored: what the store has was read back, and has the artifact's hash. faulty: the
+         *     files cannot be copied, because they changed or are gone. removing: the copy is to be removed.
+         * @enum {string}
+         */
+        CopyState: "waiting" | "mirrored" | "faulty" | "removing";
         /**
          * Cosine
          * @description A warm-up, then half a cosine from rate to end_rate over the remaining epochs.
@@ -2039,16 +3704,260 @@ export interface components {
             kind: "cross_entropy";
         };
         /**
+         * Dedup
+         * @description A search for near-duplicates among images: of each group of similar images one stays.
+         */
+        Dedup: {
+            /**
+             * Bits
+             * @description Number of bits of a hash.
+             * @default 256
+             * @enum {integer}
+             */
+            bits: 64 | 256;
+            /**
+             * Exact
+             * @description Whether no similar pair of many images may be missed at a high threshold, however long that takes.
+             * @default false
+             * @example false
+             */
+            exact: boolean;
+            /**
+             * Hash
+             * @description What the hash of an image compares; the default suits most images.
+             * @default perceptual
+             * @enum {string}
+             */
+            hash: "average" | "difference" | "perceptual" | "wavelet";
+            /**
+             * Hold Out
+             * @description Number of held-out images of an image folder without val/; null: the folder has val/.
+             * @example 1000
+             */
+            hold_out?: number | null;
+            /**
+             * Images
+             * @description Folder of the images, an absolute path: an image folder, a folder of shards, or any folder with image files. Of a
+             *     data set the training images alone are searched.
+             * @example /data/images
+             */
+            images: string;
+            /**
+             * Keep
+             * @description Which image of a group stays: `first`: the first by path; `largest`: the one with most pixels.
+             * @default first
+             * @enum {string}
+             */
+            keep: "first" | "largest";
+            /**
+             * Threshold
+             * @description Largest number of bits in which two similar images differ, less than half of `bits`; null: 48 of 256 bits, 6 of
+             *     64.
+             * @example 48
+             */
+            threshold?: number | null;
+        };
+        /**
          * Deleted
          * @description The result of a deletion.
          */
         Deleted: {
             /**
+             * Restorable Until
+             * @description Until when the deletion can be undone at least; the files stay for so long. Null: they are being removed.
+             * @example 2026-11-24T08:00:00Z
+             */
+            restorable_until?: string | null;
+            /**
              * Runs
-             * @description Number of runs that were deleted; their files are removed in the background. 0: they were deleted before.
+             * @description Number of runs that were deleted. 0: they were deleted before.
              * @example 3
              */
             runs: number;
+        };
+        /**
+         * DeletionView
+         * @description A deletion that can be undone.
+         */
+        DeletionView: {
+            /**
+             * Deleted At
+             * Format: date-time
+             * @description When it was deleted.
+             * @example 2026-11-23T08:00:00Z
+             */
+            deleted_at: string;
+            /**
+             * Experiment Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            experiment_id: number;
+            /**
+             * Id
+             * @description Id of the experiment or of the run.
+             * @example 42
+             */
+            id: number;
+            /**
+             * Kind
+             * @description Whether an experiment with its runs was deleted, or a single run.
+             * @enum {string}
+             */
+            kind: "experiment" | "run";
+            /**
+             * Name
+             * @description Name of the experiment.
+             * @example torus against ring
+             */
+            name: string;
+            /**
+             * Restorable Until
+             * Format: date-time
+             * @description Until when it can be restored at least.
+             * @example 2026-11-24T08:00:00Z
+             */
+            restorable_until: string;
+            /**
+             * Runs
+             * @description Number of runs that a restore brings back.
+             * @example 3
+             */
+            runs: number;
+        };
+        /**
+         * Deliveries
+         * @description Deliveries.
+         */
+        Deliveries: {
+            /**
+             * Deliveries
+             * @description The deliveries, newest first.
+             */
+            deliveries: components["schemas"]["Delivery"][];
+        };
+        /**
+         * Delivery
+         * @description A message to a target.
+         */
+        Delivery: {
+            /**
+             * Attempts
+             * @description How often it was sent.
+             * @example 1
+             */
+            attempts: number;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When the message was made.
+             * @example 2026-11-26T12:00:00Z
+             */
+            created_at: string;
+            /**
+             * Ended At
+             * @description When it was delivered or given up; null: neither yet.
+             * @example 2026-11-26T12:00:01Z
+             */
+            ended_at: string | null;
+            /**
+             * Error
+             * @description Why the newest attempt failed; null: it did not.
+             * @example the server answered 500
+             */
+            error: string | null;
+            /**
+             * Event
+             * @description end, failure, preemption, anomaly, budget, or test.
+             * @example failure
+             */
+            event: string;
+            /**
+             * Experiment Id
+             * @description The experiment; null of a test.
+             * @example 17
+             */
+            experiment_id: number | null;
+            /**
+             * Id
+             * @description Id of the delivery.
+             * @example 11
+             */
+            id: number;
+            /**
+             * Key
+             * @description The key that every attempt sends, as `webhook-id`: a receiver drops a message whose key it has seen.
+             * @example msg_5f0c1d2e3b4a59687766554433221100
+             */
+            key: string;
+            /**
+             * Next At
+             * @description When it is sent again; null: it is not.
+             * @example null
+             */
+            next_at: string | null;
+            /** @description waiting, delivered, or given_up. */
+            status: components["schemas"]["DeliveryStatus"];
+            /**
+             * Target
+             * @description Name of the target.
+             * @example team-slack
+             */
+            target: string;
+            /**
+             * Title
+             * @description The message's first line.
+             * @example 2 runs of experiment 17 (torus against ring) failed
+             */
+            title: string;
+        };
+        /**
+         * DeliveryStatus
+         * @description How far a delivery is. waiting: it is sent at once, or again later. given_up: it is not sent any more.
+         * @enum {string}
+         */
+        DeliveryStatus: "waiting" | "delivered" | "given_up";
+        /**
+         * DeviceView
+         * @description A known device.
+         */
+        DeviceView: {
+            /**
+             * Float32 Flops
+             * @description Peak in float32, in operations per second.
+             * @example 15700000000000
+             */
+            float32_flops: number;
+            /**
+             * Half Flops
+             * @description Peak in bfloat16 or float16; null without faster 16-bit units.
+             * @example 125000000000000
+             */
+            half_flops: number | null;
+            /**
+             * Memory Bytes
+             * @description Memory in bytes.
+             * @example 16000000000
+             */
+            memory_bytes: number;
+            /**
+             * Name
+             * @description Name in requests.
+             * @example v100
+             */
+            name: string;
+            /**
+             * Source
+             * @description Source of these figures.
+             * @example NVIDIA's data sheet
+             */
+            source: string;
+            /**
+             * Title
+             * @description Full name.
+             * @example NVIDIA V100 SXM2 16 GB
+             */
+            title: string;
         };
         /**
          * Digits
@@ -2079,6 +3988,12 @@ export interface components {
              */
             number: number;
             /**
+             * Step Name
+             * @description Name of the run's step; null without steps.
+             * @example train
+             */
+            step_name: string | null;
+            /**
              * Steps
              * @description Number of steps of the whole run.
              * @example 4875
@@ -2103,6 +4018,32 @@ export interface components {
              * @example 8
              */
             world: number;
+        };
+        /**
+         * DraftStep
+         * @description A step that a workflow would have.
+         */
+        DraftStep: {
+            /**
+             * Name
+             * @description Name of the step.
+             * @example train
+             */
+            name: string;
+            /**
+             * Needs
+             * @description Names of the steps that must end before, also of those to which it only refers.
+             * @example [
+             *       "prepare"
+             *     ]
+             */
+            needs: string[];
+            /**
+             * Runs
+             * @description Number of its runs; null: an earlier step writes the list of which each value is a run.
+             * @example 3
+             */
+            runs: number | null;
         };
         /**
          * EASGD
@@ -2143,9 +4084,10 @@ export interface components {
             /**
              * Rho
              * @description Elastic force; null: eta rho = 0.9 / number of replicas.
+             * @default null
              * @example 0.1
              */
-            rho?: number | null;
+            rho: number | null;
             /**
              * Variant
              * @description How the replicas and the center exchange weights.
@@ -2154,6 +4096,12 @@ export interface components {
              */
             variant: "original" | "async" | "hogwild" | "sync1" | "sync2" | "sync3";
         };
+        /**
+         * EndCause
+         * @description Why a search ended: all its trials ended, its budget is used, or somebody stopped it.
+         * @enum {string}
+         */
+        EndCause: "trials" | "budget" | "request";
         /**
          * Environment
          * @description The environment of the ranks, set up in this order: setup lines, modules, conda or venv, variables.
@@ -2476,6 +4424,12 @@ export interface components {
              */
             notes: string;
             /**
+             * Open Steps
+             * @description Number of steps of a workflow that wait or run; 0 without steps.
+             * @example 0
+             */
+            open_steps: number;
+            /**
              * Origin
              * @description Id of the experiment from which this one was made, by a rerun or as a clone; null without one.
              * @example 12
@@ -2514,11 +4468,14 @@ export interface components {
              *     ]
              */
             series: string[];
-            /** @description The complete spec of the experiment, with the name and labels that it had when it was stored. */
-            spec: components["schemas"]["ExperimentSpec"];
+            /**
+             * Spec
+             * @description The complete spec of the experiment, with the name and labels that it had when it was stored.
+             */
+            spec: components["schemas"]["ExperimentSpec"] | components["schemas"]["RecordedExperiment"];
             /**
              * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
-             *     before done.
+             *     before done. A step that waits counts as a queued run.
              */
             state: components["schemas"]["State"];
             /**
@@ -2544,11 +4501,16 @@ export interface components {
         ExperimentDraft: {
             /**
              * Runs
-             * @description The runs, in the order of the grid.
+             * @description The runs, in the order of the grid; of a workflow those that are known before any step has ended.
              */
             runs: components["schemas"]["DraftRun"][];
             /** @description The complete spec, with all defaults. */
             spec: components["schemas"]["ExperimentSpec"];
+            /**
+             * Steps
+             * @description The steps of a workflow, in the order of the spec; empty without steps.
+             */
+            steps: components["schemas"]["DraftStep"][];
         };
         /**
          * ExperimentPoints
@@ -2584,7 +4546,8 @@ export interface components {
         ExperimentSort: "id" | "-id" | "name" | "-name";
         /**
          * ExperimentSpec
-         * @description A base run, variants, and axes (dotted path: list of values). Every point of the grid is one run.
+         * @description A base run, variants, and axes (dotted path: list of values); every point of the grid is one run. Or steps, each
+         *     with a base and a grid of its own.
          */
         ExperimentSpec: {
             /**
@@ -2612,9 +4575,20 @@ export interface components {
             };
             /**
              * Base
-             * @description The run of which every point of the grid is a variation.
+             * @description The run of which every point of the grid is a variation; null: the experiment has `steps`.
+             * @example {
+             *       "batch": 256,
+             *       "epochs": 10,
+             *       "optimizer": {
+             *         "kind": "sgd"
+             *       },
+             *       "schedule": {
+             *         "kind": "constant",
+             *         "rate": 0.1
+             *       }
+             *     }
              */
-            base: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
+            base?: (components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"]) | null;
             /**
              * Description
              * @description Text for people.
@@ -2642,6 +4616,21 @@ export interface components {
              */
             notes: string;
             /**
+             * Notify
+             * @description Who gets messages about the experiment, in addition to the rules of users.
+             * @default []
+             * @example [
+             *       {
+             *         "on": [
+             *           "end",
+             *           "failure"
+             *         ],
+             *         "target": "team-slack"
+             *       }
+             *     ]
+             */
+            notify: components["schemas"]["NotifyRule"][];
+            /**
              * Owner
              * @description Owner of the experiment; null: the user of the client that submits the experiment.
              * @example ada
@@ -2660,6 +4649,48 @@ export interface components {
              * @example vision
              */
             project: string;
+            /**
+             * @description A sweep that learns, instead of axes and variants: a sampler chooses the values of each next run.
+             * @example {
+             *       "sampler": {
+             *         "kind": "tpe"
+             *       },
+             *       "space": {
+             *         "schedule.rate": {
+             *           "high": 10,
+             *           "kind": "log_uniform",
+             *           "low": 0.1
+             *         }
+             *       },
+             *       "trials": 30
+             *     }
+             */
+            search?: components["schemas"]["SearchSpec"] | null;
+            /**
+             * Steps
+             * @description The steps of a workflow, in place of `base`, `axes`, `variants`, `max_parallel` and `pack`: each has its own.
+             * @default []
+             * @example [
+             *       {
+             *         "base": {
+             *           "command": "python prepare.py",
+             *           "kind": "program"
+             *         },
+             *         "name": "prepare"
+             *       },
+             *       {
+             *         "base": {
+             *           "command": "python train.py",
+             *           "kind": "program"
+             *         },
+             *         "name": "train",
+             *         "needs": [
+             *           "prepare"
+             *         ]
+             *       }
+             *     ]
+             */
+            steps: components["schemas"]["StepSpec"][];
             /**
              * Tags
              * @description Tags of the experiment; they can be changed later.
@@ -2748,6 +4779,12 @@ export interface components {
              */
             name: string;
             /**
+             * Open Steps
+             * @description Number of steps of a workflow that wait or run; 0 without steps.
+             * @example 0
+             */
+            open_steps: number;
+            /**
              * Origin
              * @description Id of the experiment from which this one was made, by a rerun or as a clone; null without one.
              * @example 12
@@ -2788,7 +4825,7 @@ export interface components {
             series: string[];
             /**
              * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
-             *     before done.
+             *     before done. A step that waits counts as a queued run.
              */
             state: components["schemas"]["State"];
             /**
@@ -2808,6 +4845,18 @@ export interface components {
             tags: string[];
         };
         /**
+         * ExportFormat
+         * @description A format of an export.
+         * @enum {string}
+         */
+        ExportFormat: "csv" | "jsonl" | "parquet";
+        /**
+         * ExportedReportFormat
+         * @description The forms of a report as a file.
+         * @enum {string}
+         */
+        ExportedReportFormat: "html" | "md";
+        /**
          * ExtensionRequest
          * @description How long a run that is done shall go on.
          */
@@ -2818,6 +4867,39 @@ export interface components {
              * @example 50
              */
             epochs: number;
+        };
+        /**
+         * FailedAttempt
+         * @description An attempt that failed on a node.
+         */
+        FailedAttempt: {
+            /**
+             * At
+             * Format: date-time
+             * @description When the service decided that the attempt had ended.
+             * @example 2026-11-23T08:00:00Z
+             */
+            at: string;
+            /**
+             * Attempt
+             * @description Number of the attempt, from 1.
+             * @example 1
+             */
+            attempt: number;
+            /** @description Why the attempt ended. */
+            cause: components["schemas"]["ExitCause"];
+            /**
+             * Reason
+             * @description Why the attempt ended, as a sentence; null if the cause says all.
+             * @example a node of the job failed (NODE_FAIL)
+             */
+            reason: string | null;
+            /**
+             * Run Id
+             * @description Id of the run.
+             * @example 42
+             */
+            run_id: number;
         };
         /**
          * FailedRun
@@ -3160,8 +5242,19 @@ export interface components {
              * @example 50000
              */
             heldout_samples: number;
-            /** @description Whether the ranks hold the encoded images in memory; null: files are read for every batch. */
-            in_memory?: components["schemas"]["InMemory"] | null;
+            /**
+             * Image List
+             * @description Path of a list of the training images that are used, as `bigbatch dedup` writes it; null: all. The held-out
+             *     images do not depend on it, and `train_samples` is the number of listed images.
+             * @default null
+             * @example /data/dedup/images.txt
+             */
+            image_list: string | null;
+            /**
+             * @description Whether the ranks hold the encoded images in memory; null: files are read for every batch.
+             * @default null
+             */
+            in_memory: components["schemas"]["InMemory"] | null;
             /**
              * @description Always "folder": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -3211,9 +5304,10 @@ export interface components {
             /**
              * Workers
              * @description Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank.
+             * @default null
              * @example 8
              */
-            workers?: number | null;
+            workers: number | null;
         };
         /**
          * GNMT
@@ -3246,6 +5340,45 @@ export interface components {
              * @example 1024
              */
             units: number;
+        };
+        /**
+         * GPT
+         * @description GPT: a small decoder-only transformer of the form of GPT-2 (Radford et al., 2019), for text.
+         */
+        GPT: {
+            /**
+             * Heads
+             * @description Number of attention heads; divides the width.
+             * @default 4
+             * @example 4
+             */
+            heads: number;
+            /**
+             * @description Always "gpt": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "gpt";
+            /**
+             * Layers
+             * @description Number of blocks of attention and perceptron.
+             * @default 4
+             * @example 4
+             */
+            layers: number;
+            /**
+             * Tied Head
+             * @description Whether the last layer has the weights of the embedding.
+             * @default true
+             * @example true
+             */
+            tied_head: boolean;
+            /**
+             * Width
+             * @description Length of the vector of a position.
+             * @default 128
+             * @example 128
+             */
+            width: number;
         };
         /**
          * GitSource
@@ -3346,6 +5479,89 @@ export interface components {
             kind: "googlenet";
         };
         /**
+         * GoogLeNetBN
+         * @description GoogLeNet-BN: batch-normalized Inception (Ioffe & Szegedy, 2015), used by Kumar et al.: 11,194,984 parameters.
+         */
+        GoogLeNetBN: {
+            /**
+             * @description Always "googlenet_bn": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "googlenet_bn";
+        };
+        /**
+         * GpSampler
+         * @description Gaussian process with expected improvement; for at most some hundred trials.
+         */
+        GpSampler: {
+            /**
+             * @description Always "gp": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "gp";
+            /**
+             * Seed
+             * @description Seed of the draws.
+             * @default 0
+             * @example 0
+             */
+            seed: number;
+            /**
+             * Startup Trials
+             * @description Number of random trials at the start.
+             * @default 10
+             * @example 10
+             */
+            startup_trials: number;
+        };
+        /**
+         * GridSampler
+         * @description Take every combination of the values; each parameter is a choice, an integer, or uniform with a step.
+         */
+        GridSampler: {
+            /**
+             * @description Always "grid": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "grid";
+        };
+        /**
+         * GroupFigure
+         * @description The spread of one figure over the runs of a group that have it.
+         */
+        GroupFigure: {
+            /**
+             * Count
+             * @description Number of runs with a value.
+             * @example 5
+             */
+            count: number;
+            /**
+             * Deviation
+             * @description Deviation of the sample, with n - 1; null for one value.
+             * @example 0.0012
+             */
+            deviation: number | null;
+            /**
+             * Least
+             * @description The least value.
+             * @example 0.979
+             */
+            least: number;
+            /**
+             * Mean
+             * @description Mean of the values.
+             * @example 0.981
+             */
+            mean: number;
+            /**
+             * Most
+             * @description The greatest value.
+             * @example 0.983
+             */
+            most: number;
+        };
+        /**
          * GrowingRetry
          * @description A number of retries, and what the next attempt gets more of.
          */
@@ -3442,6 +5658,44 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * Hyperband
+         * @description Hyperband (Li et al., 2018): several brackets of successive halving, which begin to compare at other rungs.
+         */
+        Hyperband: {
+            /**
+             * First
+             * @description Resource of the first comparison, the first rung.
+             * @example 1
+             */
+            first: number;
+            /**
+             * @description Always "hyperband": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "hyperband";
+            /**
+             * Last
+             * @description Resource of a whole trial; null: the epochs or steps of the run. Seconds and rank_seconds need it.
+             * @example 27
+             */
+            last?: number | null;
+            /**
+             * Reduction
+             * @description Factor of the resource from rung to rung; one of so many trials goes on.
+             * @default 3
+             * @example 3
+             */
+            reduction: number;
+            /**
+             * Unit
+             * @description Unit of the resource: `epochs` of an engine run, `steps`, `seconds` of training (the series trained_s), or
+             *     `rank_seconds`: these seconds times the run's ranks.
+             * @default epochs
+             * @enum {string}
+             */
+            unit: "epochs" | "steps" | "seconds" | "rank_seconds";
+        };
+        /**
          * ImageAugmentation
          * @description Random crops (Szegedy et al., 2015, or of fixed size as in Caffe) and mirror images of image folders.
          */
@@ -3459,7 +5713,8 @@ export interface components {
          * Import
          * @description A user's net: the function gets `channels` and `classes` of the data, and returns a torch.nn.Module.
          *
-         *     For sentence pairs it gets `vocabulary` and `padding`; for data without images `shape` instead of `channels`.
+         *     For sentence pairs it gets `vocabulary` and `padding`, for text `vocabulary`; for other data without images `shape`
+         *     instead of `channels`.
          */
         Import: {
             /**
@@ -3534,9 +5789,10 @@ export interface components {
             /**
              * Classes
              * @description Number of classes, if targets are numbers of classes; null: the targets are something else.
+             * @default null
              * @example 10
              */
-            classes?: number | null;
+            classes: number | null;
             /**
              * Function
              * @description `package.module:name` of a function or class, in the Python of the jobs.
@@ -3722,9 +5978,61 @@ export interface components {
             /**
              * Group
              * @description Number of ranks that together hold one copy; null: all ranks.
+             * @default null
              * @example 4
              */
-            group?: number | null;
+            group: number | null;
+        };
+        /**
+         * Infer
+         * @description Apply a net to overlapping patches, and blend their outputs with smooth weights that sum to one.
+         */
+        Infer: {
+            /**
+             * Checkpoint
+             * @description Path of a checkpoint of an engine run, whose net is used; null: the net that returns its input, for checks.
+             * @example {steps.train.checkpoint}
+             */
+            checkpoint?: string | null;
+            /**
+             * @description Always "infer": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "infer";
+            /**
+             * Overlap
+             * @description Voxels that neighboring patches share, less than a patch.
+             * @example [
+             *       8,
+             *       8,
+             *       8
+             *     ]
+             */
+            overlap: number[];
+            /**
+             * Patch
+             * @description Voxels of a patch along z, y and x, at most those of the volume.
+             * @example [
+             *       32,
+             *       32,
+             *       32
+             *     ]
+             */
+            patch: number[];
+            /**
+             * Probabilities
+             * @description Whether the outputs become probabilities of the net's classes (softmax) before they are blended.
+             * @default true
+             * @example true
+             */
+            probabilities: boolean;
+            /**
+             * Threads
+             * @description Number of threads of each worker; equal numbers on all workers make equal bits.
+             * @default 1
+             * @example 1
+             */
+            threads: number;
         };
         /**
          * InitialWeights
@@ -3749,6 +6057,81 @@ export interface components {
              * @example 12
              */
             run: number;
+        };
+        /**
+         * InputDifference
+         * @description An input whose content differs.
+         */
+        InputDifference: {
+            /**
+             * First
+             * @description Hash of the content that the run read; null if it is not known.
+             * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            first: string | null;
+            /**
+             * Name
+             * @description Name of the input.
+             * @example data
+             */
+            name: string;
+            /**
+             * Path
+             * @description Its path in the run; null if only the other run has it.
+             * @example /data/train.tsv
+             */
+            path: string | null;
+            /**
+             * Second
+             * @description Hash of the content that the other run read; null if it is not known.
+             * @example 5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e5e
+             */
+            second: string | null;
+        };
+        /**
+         * Integer
+         * @description A whole number between two bounds, each equally likely.
+         */
+        Integer: {
+            /**
+             * High
+             * @description The greatest value.
+             * @example 8
+             */
+            high: number;
+            /**
+             * @description Always "integer": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "integer";
+            /**
+             * Low
+             * @description The least value.
+             * @example 1
+             */
+            low: number;
+            /**
+             * Only If
+             * @description Conditions: the parameter is set only in trials in which each of these parameters of the kind `choice` has one
+             *     of its listed values. Without conditions every trial sets it.
+             * @default {}
+             * @example {
+             *       "optimizer.kind": [
+             *         "lars",
+             *         "lamb"
+             *       ]
+             *     }
+             */
+            only_if: {
+                [key: string]: unknown[];
+            };
+            /**
+             * Step
+             * @description Distance between two values, from `low` on.
+             * @default 1
+             * @example 1
+             */
+            step: number;
         };
         /**
          * Interpreter
@@ -3801,6 +6184,248 @@ export interface components {
             step: string;
         };
         JsonValue: unknown;
+        /**
+         * KFAC
+         * @description K-FAC, natural-gradient steps by Kronecker factors, on all ranks (Pauloski et al., 2020).
+         *
+         *     It changes the gradients of linear layers, convolutions and embeddings; other weights take the plain gradient.
+         */
+        KFAC: {
+            /**
+             * Damping
+             * @description Number that is added to the eigenvalues of the Fisher matrix of each layer.
+             * @default 0.003
+             * @example 0.003
+             */
+            damping: number;
+            /**
+             * Decay
+             * @description Decay of the running averages of the factors.
+             * @default 0.95
+             * @example 0.95
+             */
+            decay: number;
+            /**
+             * Factor Dtype
+             * @description Format of the factors in messages between ranks; their averages are float32.
+             * @default float32
+             * @enum {string}
+             */
+            factor_dtype: "float32" | "float16" | "bfloat16";
+            /**
+             * Factor Every
+             * @description Steps between two updates of the factors, from the first step on.
+             * @default 10
+             * @example 10
+             */
+            factor_every: number;
+            /**
+             * Fraction
+             * @description Of the variant hybrid: the fraction of the ranks that have the inverses of a layer, rounded down to a divisor of
+             *     the number of ranks.
+             * @default null
+             * @example 0.5
+             */
+            fraction: number | null;
+            /**
+             * Inverse Every
+             * @description Steps between two updates of the inverses, from the first step on; at least `factor_every`.
+             * @default 100
+             * @example 100
+             */
+            inverse_every: number;
+            /**
+             * Kind
+             * @description Selects K-FAC.
+             * @default kfac
+             * @constant
+             */
+            kind: "kfac";
+            /**
+             * Kl Clip
+             * @description Bound of rate^2 times the products of gradients and steps, by which all steps are scaled; null: no bound.
+             * @default 0.01
+             * @example 0.01
+             */
+            kl_clip: number | null;
+            /**
+             * Largest Factor
+             * @description Layers with a factor of more rows than this are without K-FAC; null: no limit.
+             * @default null
+             * @example 4096
+             */
+            largest_factor: number | null;
+            /**
+             * Method
+             * @description eigen: eigendecompositions of the factors, to which the damping is added exactly. inverse: inverses of both
+             *     damped factors, which cost less and whose product contains the damping approximately.
+             * @default eigen
+             * @enum {string}
+             */
+            method: "eigen" | "inverse";
+            /**
+             * Skip
+             * @description Layers without K-FAC, by name (`*`: any letters) or by kind: Linear, Conv1d, Conv2d, Conv3d, Embedding.
+             * @default []
+             * @example [
+             *       "classifier",
+             *       "Embedding"
+             *     ]
+             */
+            skip: string[];
+            /**
+             * Stages
+             * @description Other intervals and other damping from later steps on.
+             * @default []
+             */
+            stages: components["schemas"]["KFACStage"][];
+            /**
+             * Variant
+             * @description comm_opt: every rank has the inverses of all layers; no message between two updates. layer_wise: each rank has
+             *     those of its own layers, which takes the least memory, and sends the results at every step. hybrid: a `fraction` of
+             *     the ranks has those of each layer.
+             * @default comm_opt
+             * @enum {string}
+             */
+            variant: "comm_opt" | "layer_wise" | "hybrid";
+        };
+        /**
+         * KFACPriceView
+         * @description The predicted time of a step with K-FAC; each part of K-FAC is a mean over its steps.
+         */
+        KFACPriceView: {
+            /**
+             * Compute S
+             * @description Forward and backward, in seconds.
+             * @example 0.26
+             */
+            compute_s: number;
+            /**
+             * Factor Sum S
+             * @description All-reduce of the factors by the cheapest plan, in seconds per step.
+             * @example 0.009
+             */
+            factor_sum_s: number;
+            /**
+             * Factors S
+             * @description Statistics of the layers, in seconds per step.
+             * @example 0.012
+             */
+            factors_s: number;
+            /**
+             * Gradient Gather S
+             * @description Exchange of the preconditioned gradients, in seconds.
+             * @example 0
+             */
+            gradient_gather_s: number;
+            /**
+             * Gradient Sum S
+             * @description All-reduce of the gradients by the cheapest plan, in seconds.
+             * @example 0.041
+             */
+            gradient_sum_s: number;
+            /**
+             * Inverse Gather S
+             * @description Exchange of the decompositions, in seconds per step.
+             * @example 0.002
+             */
+            inverse_gather_s: number;
+            /**
+             * Inverses S
+             * @description Decompositions of the busiest rank, in seconds per step.
+             * @example 0.02
+             */
+            inverses_s: number;
+            /**
+             * Pays Below
+             * @description K-FAC is faster in total if it needs less than this share of the epochs: 1 / ratio.
+             * @example 0.86
+             */
+            pays_below: number;
+            /**
+             * Plain S
+             * @description A step without K-FAC, in seconds.
+             * @example 0.3
+             */
+            plain_s: number;
+            /**
+             * Precondition S
+             * @description Products with the inverses, in seconds.
+             * @example 0.004
+             */
+            precondition_s: number;
+            /**
+             * Ratio
+             * @description A step with K-FAC as a multiple of a step without.
+             * @example 1.16
+             */
+            ratio: number;
+            /** @description What the ranks send. */
+            words: components["schemas"]["KFACWords"];
+            /**
+             * World
+             * @description Number of ranks: hosts x ranks_per_host.
+             * @example 32
+             */
+            world: number;
+        };
+        /**
+         * KFACStage
+         * @description Other intervals or another damping from a step on; null: as before.
+         */
+        KFACStage: {
+            /**
+             * Damping
+             * @description Damping.
+             * @default null
+             * @example 0.003
+             */
+            damping: number | null;
+            /**
+             * Factor Every
+             * @description Steps between two updates of the factors.
+             * @default null
+             * @example 50
+             */
+            factor_every: number | null;
+            /**
+             * Inverse Every
+             * @description Steps between two updates of the inverses.
+             * @default null
+             * @example 500
+             */
+            inverse_every: number | null;
+            /**
+             * Step
+             * @description First step of the stage, counted from 0.
+             * @example 500
+             */
+            step: number;
+        };
+        /**
+         * KFACWords
+         * @description Numbers that a rank sends, besides those of the gradients' all-reduce.
+         */
+        KFACWords: {
+            /**
+             * Factors
+             * @description Numbers of the vector that all ranks sum at an update of the factors.
+             * @example 72000000
+             */
+            factors: number;
+            /**
+             * Gradients
+             * @description Numbers that a rank sends at every step; 0 for the variant `comm_opt`.
+             * @example 0
+             */
+            gradients: number;
+            /**
+             * Inverses
+             * @description Numbers that a rank sends at an update of the inverses.
+             * @example 9000000
+             */
+            inverses: number;
+        };
         /**
          * LAMB
          * @description Adam with a layer-wise adaptive rate (You et al., 2020).
@@ -3904,6 +6529,41 @@ export interface components {
             weight_decay: number;
         };
         /**
+         * LastOutputs
+         * @description The outputs of the runs of the experiment that ended last remain, once all runs of the experiment have ended.
+         */
+        LastOutputs: {
+            /**
+             * @description Always "last": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "last";
+            /**
+             * Runs
+             * @description Number of runs whose outputs remain.
+             * @example 3
+             */
+            runs: number;
+        };
+        /**
+         * LastTime
+         * @description The newest experiment with a recipe's name whose runs are all done.
+         */
+        LastTime: {
+            /**
+             * Experiment Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            experiment_id: number;
+            /**
+             * Seconds
+             * @description Seconds from the start of its first run to the end of its last one.
+             * @example 14.2
+             */
+            seconds: number;
+        };
+        /**
          * LeNet
          * @description LeNet (LeCun et al., 1998) as in Caffe: 431,080 parameters for 28 x 28 and 10 classes.
          */
@@ -3913,6 +6573,70 @@ export interface components {
              * @enum {string}
              */
             kind: "lenet";
+        };
+        /**
+         * Lineage
+         * @description A trial as a generation of a member of a population.
+         */
+        Lineage: {
+            /**
+             * Copied
+             * @description Whether these are another member's weights.
+             * @example true
+             */
+            copied: boolean;
+            /**
+             * Generation
+             * @description Number of the member's generation, from 0.
+             * @example 2
+             */
+            generation: number;
+            /**
+             * Member
+             * @description Number of the member, from 0.
+             * @example 3
+             */
+            member: number;
+            /**
+             * Parent
+             * @description Number of the trial whose weights it began with; null if it began as the base run does.
+             * @example 9
+             */
+            parent: number | null;
+        };
+        /**
+         * ListSampler
+         * @description Take the points of a list, in its order.
+         */
+        ListSampler: {
+            /**
+             * File
+             * @description A file with the points, beside the file of the experiment: CSV, JSON or YAML. The command and the Python client
+             *     read it and send its points; the service itself reads no file.
+             * @example points.csv
+             */
+            file?: string | null;
+            /**
+             * @description Always "list": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "list";
+            /**
+             * Points
+             * @description The points: for each parameter of the space its value.
+             * @default []
+             * @example [
+             *       {
+             *         "schedule.rate": 0.5
+             *       },
+             *       {
+             *         "schedule.rate": 2
+             *       }
+             *     ]
+             */
+            points: {
+                [key: string]: unknown;
+            }[];
         };
         /**
          * Local
@@ -3939,16 +6663,72 @@ export interface components {
             ranks_per_node: number;
         };
         /**
+         * LogInteger
+         * @description A positive whole number between two bounds whose logarithm is equally likely.
+         */
+        LogInteger: {
+            /**
+             * High
+             * @description The greatest value.
+             * @example 1024
+             */
+            high: number;
+            /**
+             * @description Always "log_integer": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "log_integer";
+            /**
+             * Low
+             * @description The least value.
+             * @example 32
+             */
+            low: number;
+            /**
+             * Only If
+             * @description Conditions: the parameter is set only in trials in which each of these parameters of the kind `choice` has one
+             *     of its listed values. Without conditions every trial sets it.
+             * @default {}
+             * @example {
+             *       "optimizer.kind": [
+             *         "lars",
+             *         "lamb"
+             *       ]
+             *     }
+             */
+            only_if: {
+                [key: string]: unknown[];
+            };
+        };
+        /**
+         * LogLevel
+         * @description The levels of a log's lines, as Python's logging names them; `error` has critical ones and tracebacks, too.
+         * @enum {string}
+         */
+        LogLevel: "debug" | "info" | "warning" | "error";
+        /**
          * LogPart
-         * @description The bytes from `offset` to `next` of a run's log, as text.
+         * @description The bytes from `offset` to `next` of a run's log, as text; of a search, the lines of these bytes that match.
          */
         LogPart: {
+            /**
+             * Names Ranks
+             * @description Whether lines that a search read name their rank; null without a search.
+             * @example true
+             */
+            names_ranks?: boolean | null;
             /**
              * Next
              * @description First byte behind the part: `offset` of the next request.
              * @example 34
              */
             next: number;
+            /**
+             * Note
+             * @description Why a search ended before it had read the whole log, as a sentence; null if it read all, and without a search.
+             * @example the search read the last 67,108,864 of 3,221,225,472 bytes
+             */
+            note?: string | null;
             /**
              * Offset
              * @description First byte of the part.
@@ -3963,11 +6743,67 @@ export interface components {
             size: number;
             /**
              * Text
-             * @description The text; bytes that are no UTF-8 are replaced by U+FFFD.
+             * @description The text; bytes that are no UTF-8 are replaced by U+FFFD. A search cuts lines at 8 KiB.
              * @example step 1 loss 2.31
              *     step 2 loss 2.18
              */
             text: string;
+        };
+        /**
+         * LogSize
+         * @description The data of an event `log`: the size of the log of a run that the stream follows.
+         */
+        LogSize: {
+            /**
+             * Run Id
+             * @description Id of the run.
+             * @example 42
+             */
+            run_id: number;
+            /**
+             * Size
+             * @description Bytes of its log.
+             * @example 34
+             */
+            size: number;
+        };
+        /**
+         * LogUniform
+         * @description A positive number between two bounds whose logarithm is equally likely, such as a learning rate.
+         */
+        LogUniform: {
+            /**
+             * High
+             * @description The greatest value.
+             * @example 10
+             */
+            high: number;
+            /**
+             * @description Always "log_uniform": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "log_uniform";
+            /**
+             * Low
+             * @description The least value.
+             * @example 0.01
+             */
+            low: number;
+            /**
+             * Only If
+             * @description Conditions: the parameter is set only in trials in which each of these parameters of the kind `choice` has one
+             *     of its listed values. Without conditions every trial sets it.
+             * @default {}
+             * @example {
+             *       "optimizer.kind": [
+             *         "lars",
+             *         "lamb"
+             *       ]
+             *     }
+             */
+            only_if: {
+                [key: string]: unknown[];
+            };
         };
         /**
          * LostRank
@@ -4066,6 +6902,224 @@ export interface components {
             rate: number;
         };
         /**
+         * MedianStopping
+         * @description Stop a trial whose value is worse than the median of the other trials at the same resource.
+         */
+        MedianStopping: {
+            /**
+             * Every
+             * @description Resource between two comparisons; null: as much as `first`.
+             * @example 1
+             */
+            every?: number | null;
+            /**
+             * First
+             * @description Resource of the first comparison.
+             * @example 3
+             */
+            first: number;
+            /**
+             * @description Always "median": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "median";
+            /**
+             * Last
+             * @description Resource of a whole trial; null: the epochs or steps of the run. Seconds and rank_seconds need it.
+             * @example 27
+             */
+            last?: number | null;
+            /**
+             * Trials
+             * @description Least number of other trials at this resource: with fewer, no trial is stopped.
+             * @default 5
+             * @example 5
+             */
+            trials: number;
+            /**
+             * Unit
+             * @description Unit of the resource: `epochs` of an engine run, `steps`, `seconds` of training (the series trained_s), or
+             *     `rank_seconds`: these seconds times the run's ranks.
+             * @default epochs
+             * @enum {string}
+             */
+            unit: "epochs" | "steps" | "seconds" | "rank_seconds";
+        };
+        /**
+         * MemoryPart
+         * @description One part of a rank's memory.
+         */
+        MemoryPart: {
+            /**
+             * Bytes
+             * @description Bytes of the part, with the advised micro-batch.
+             * @example 102000000
+             */
+            bytes: number;
+            /**
+             * Name
+             * @description What the memory contains; messages: vectors that the update rule sends; factors and inverses: of K-FAC.
+             * @enum {string}
+             */
+            name: "weights" | "gradients" | "optimizer" | "messages" | "factors" | "inverses" | "buffers" | "activations" | "input" | "workspace";
+        };
+        /**
+         * Message
+         * @description A message as a webhook gets it.
+         */
+        Message: {
+            /** @description What happened to what. */
+            data: components["schemas"]["MessageData"];
+            /**
+             * Timestamp
+             * Format: date-time
+             * @description When the message was made; an attempt's own time is in the header `webhook-timestamp`.
+             * @example 2026-11-26T12:00:00Z
+             */
+            timestamp: string;
+            /**
+             * Type
+             * @description What happened.
+             * @example run.failed
+             * @enum {string}
+             */
+            type: "experiment.ended" | "run.failed" | "run.preempted" | "run.anomaly" | "search.budget_used" | "test";
+        };
+        /**
+         * MessageData
+         * @description The content of a message.
+         */
+        MessageData: {
+            /**
+             * Counts
+             * @description The number of its runs in each state, when the message was made.
+             * @default {}
+             * @example {
+             *       "done": 28,
+             *       "failed": 1,
+             *       "running": 3
+             *     }
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * @description The experiment; null of a test.
+             * @default null
+             */
+            experiment: components["schemas"]["MessageExperiment"] | null;
+            /**
+             * More Runs
+             * @description How many more runs the message is about.
+             * @default 0
+             * @example 0
+             */
+            more_runs: number;
+            /**
+             * Runs
+             * @description What happened to which runs, at most 50.
+             * @default []
+             */
+            runs: components["schemas"]["MessageRun"][];
+            /**
+             * Text
+             * @description The lines below the title.
+             * @example run 42: rank 3 on n2: ValueError: no such column
+             */
+            text: string;
+            /**
+             * Title
+             * @description The message in one line.
+             * @example Run 42 of experiment 17 (torus against ring) failed
+             */
+            title: string;
+            /**
+             * Url
+             * @description The experiment's page; null without the setting `BIGBATCH_PUBLIC_URL`.
+             * @default null
+             * @example https://bigbatch.example.org/experiments/17
+             */
+            url: string | null;
+        };
+        /**
+         * MessageExperiment
+         * @description The experiment of a message.
+         */
+        MessageExperiment: {
+            /**
+             * Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            id: number;
+            /**
+             * Name
+             * @description Its name.
+             * @example torus against ring
+             */
+            name: string;
+            /**
+             * Owner
+             * @description Its owner; empty if it has none.
+             * @example ada
+             */
+            owner: string;
+            /**
+             * Project
+             * @description Its project; empty if it has none.
+             * @example vision
+             */
+            project: string;
+        };
+        /**
+         * MessageRun
+         * @description What happened to one run.
+         */
+        MessageRun: {
+            /**
+             * At
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-11-26T12:00:00Z
+             */
+            at: string;
+            /**
+             * Cause
+             * @description Why the attempt ended; of an anomaly `not_finite` or `stall`; null if no cause is known.
+             * @default null
+             * @example out_of_memory
+             */
+            cause: string | null;
+            /**
+             * Id
+             * @description Id of the run; null: a step failed before it had runs.
+             * @example 42
+             */
+            id: number | null;
+            /**
+             * Reason
+             * @description The words of the run, of a rank or of the cluster.
+             * @default
+             * @example rank 3 on n2: ValueError: no such column
+             */
+            reason: string;
+            /**
+             * Step
+             * @description Name of the step, where `id` is null.
+             * @default null
+             * @example prepare
+             */
+            step: string | null;
+        };
+        /**
+         * Missed
+         * @description What happens after starts were missed, because the service was down or the schedule was paused.
+         *
+         *     run_once: one start makes up for all. skip: none does. run_all: each is made up for, oldest first.
+         * @enum {string}
+         */
+        Missed: "run_once" | "skip" | "run_all";
+        /**
          * MoveView
          * @description One transition of a run's state.
          */
@@ -4108,6 +7162,184 @@ export interface components {
             timeout_s: number;
         };
         /**
+         * NewPoints
+         * @description Points of one series as two columns.
+         */
+        NewPoints: {
+            /**
+             * Steps
+             * @description The steps. Of a step that occurs more than once, and of one that is stored already, the later value counts.
+             * @example [
+             *       1,
+             *       2,
+             *       3
+             *     ]
+             */
+            steps: number[];
+            /**
+             * Values
+             * @description The value at each step; "NaN", "Infinity" and "-Infinity" are values too, and null is NaN.
+             * @example [
+             *       2.31,
+             *       2.18,
+             *       null
+             *     ]
+             */
+            values: (number | null)[];
+        };
+        /**
+         * NewReport
+         * @description A report to begin.
+         */
+        NewReport: {
+            /**
+             * Title
+             * @description Its title.
+             * @example Large batches of LARS
+             */
+            title: string;
+        };
+        /**
+         * NewRule
+         * @description A rule to store.
+         */
+        NewRule: {
+            /**
+             * Experiment Id
+             * @description The experiment; null: all experiments of `owner`.
+             * @default null
+             * @example 17
+             */
+            experiment_id: number | null;
+            /**
+             * On
+             * @description The events.
+             * @example [
+             *       "end",
+             *       "failure"
+             *     ]
+             */
+            on: ("end" | "failure" | "preemption" | "anomaly" | "budget")[];
+            /**
+             * Owner
+             * @description The owner of the experiments; null without `experiment_id`: all experiments.
+             * @default null
+             * @example ada
+             */
+            owner: string | null;
+            /**
+             * Target
+             * @description Name of the target.
+             * @example team-slack
+             */
+            target: string;
+        };
+        /**
+         * NewSchedule
+         * @description A schedule to store.
+         */
+        NewSchedule: {
+            /**
+             * Cron
+             * @description When: minute, hour, day of the month, month, day of the week; null: `path` says when.
+             * @default null
+             * @example 30 2 * * 1-5
+             */
+            cron: string | null;
+            /**
+             * Experiment
+             * @description The experiment, as `POST /experiments` takes it.
+             * @example {
+             *       "base": {
+             *         "command": "python check.py",
+             *         "kind": "program"
+             *       },
+             *       "name": "nightly"
+             *     }
+             */
+            experiment: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What happens after starts were missed.
+             * @default run_once
+             */
+            missed: components["schemas"]["Missed"];
+            /**
+             * Name
+             * @description Its name: one word.
+             * @example nightly
+             */
+            name: string;
+            /**
+             * @description What happens while the last experiment has not ended.
+             * @default skip
+             */
+            overlap: components["schemas"]["Overlap"];
+            /**
+             * Path
+             * @description A file: the experiment is submitted when it appears and each time that it changes; null: `cron` says when.
+             * @default null
+             * @example /data/incoming/today.tar
+             */
+            path: string | null;
+            /**
+             * Time Zone
+             * @description The time zone of `cron`.
+             * @default UTC
+             * @example Europe/Berlin
+             */
+            time_zone: string;
+        };
+        /**
+         * NewTarget
+         * @description A target to store.
+         */
+        NewTarget: {
+            /**
+             * Address
+             * Format: password
+             * @description URL of the webhook, or an Apprise URL: it may contain passwords, and no answer shows it.
+             * @example https://hooks.example.org/bigbatch
+             */
+            address: string;
+            /** @description webhook: a signed POST; apprise: e-mail, Slack and others. */
+            kind: components["schemas"]["TargetKind"];
+            /**
+             * Name
+             * @description Its name, by which rules refer to it.
+             * @example team-slack
+             */
+            name: string;
+            /**
+             * Secret
+             * @description Of a webhook: the key of the signature. The client makes it and gives it to the receiver; no answer shows it.
+             * @default null
+             */
+            secret: string | null;
+        };
+        /**
+         * NewView
+         * @description A view to save.
+         */
+        NewView: {
+            /**
+             * Name
+             * @description Its name.
+             * @example failed LARS runs
+             */
+            name: string;
+            /** @description The page that it shows. */
+            page: components["schemas"]["ViewPage"];
+            /**
+             * Query
+             * @description The query of the page's address, without `?`: it holds what the page shows.
+             * @default
+             * @example where=state+%3D+failed&group=batch
+             */
+            query: string;
+        };
+        /**
          * NiN
          * @description Network in Network (Lin et al., 2013), used by FireCaffe: 7,595,176 parameters.
          */
@@ -4124,6 +7356,17 @@ export interface components {
              * @enum {string}
              */
             kind: "nin";
+        };
+        /**
+         * NoStopping
+         * @description Every trial goes on to its end.
+         */
+        NoStopping: {
+            /**
+             * @description Always "none": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "none";
         };
         /**
          * Node
@@ -4158,6 +7401,16 @@ export interface components {
              */
             gres: string;
             /**
+             * Jobs
+             * @description The cluster's ids of the jobs on the node, of any user.
+             * @default []
+             * @example [
+             *       "4711",
+             *       "4712_3"
+             *     ]
+             */
+            jobs: string[];
+            /**
              * Memory Mb
              * @description Memory in MiB.
              * @example 515000
@@ -4185,6 +7438,242 @@ export interface components {
             state: string;
         };
         /**
+         * NodeFailureReport
+         * @description The nodes on which attempts failed in a period, those with the most node failures first.
+         */
+        NodeFailureReport: {
+            /**
+             * Is Complete
+             * @description Whether all attempts of the period were read; else the newest ones, from `since` on.
+             * @example true
+             */
+            is_complete: boolean;
+            /**
+             * Nodes
+             * @description The nodes, at most `limit`.
+             */
+            nodes: components["schemas"]["NodeFailures"][];
+            /**
+             * Since
+             * Format: date-time
+             * @description Begin of the period.
+             * @example 2026-11-23T08:00:00Z
+             */
+            since: string;
+            /**
+             * Total
+             * @description Number of nodes on which attempts failed, also beyond `limit`.
+             * @example 3
+             */
+            total: number;
+        };
+        /**
+         * NodeFailures
+         * @description A node on which attempts failed.
+         */
+        NodeFailures: {
+            /**
+             * Attempts
+             * @description Attempts with this node that ended in the period.
+             * @example 57
+             */
+            attempts: number;
+            /**
+             * Cluster
+             * @description The cluster of the node.
+             * @example slurm
+             */
+            cluster: string;
+            /**
+             * Newest
+             * @description The newest failed attempts, at most five: those of `node_failures` first, then `possible` ones, then others.
+             */
+            newest: components["schemas"]["FailedAttempt"][];
+            /**
+             * Node
+             * @description Name of the node.
+             * @example n3
+             */
+            node: string;
+            /**
+             * Node Failures
+             * @description Attempts that failed because of this node: the only one of its job, or one that later attempts exclude.
+             * @example 4
+             */
+            node_failures: number;
+            /**
+             * Other Causes
+             * @description Attempts that failed for other causes, by cause: `failure`, `out_of_memory` and `lost`; a cause without any is
+             *     absent.
+             * @example {
+             *       "failure": 2,
+             *       "out_of_memory": 1
+             *     }
+             */
+            other_causes: {
+                [key: string]: number;
+            };
+            /**
+             * Possible
+             * @description Attempts that a node failure ended, of whose several nodes it is not known which one failed.
+             * @example 1
+             */
+            possible: number;
+        };
+        /**
+         * Normal
+         * @description A number of the normal distribution, between bounds if there are any.
+         */
+        Normal: {
+            /**
+             * Deviation
+             * @description The standard deviation.
+             * @example 0.02
+             */
+            deviation: number;
+            /**
+             * High
+             * @description The greatest value; null: no bound.
+             * @example 0.99
+             */
+            high?: number | null;
+            /**
+             * @description Always "normal": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "normal";
+            /**
+             * Low
+             * @description The least value; null: no bound.
+             * @example 0.8
+             */
+            low?: number | null;
+            /**
+             * Mean
+             * @description The mean.
+             * @example 0.9
+             */
+            mean: number;
+            /**
+             * Only If
+             * @description Conditions: the parameter is set only in trials in which each of these parameters of the kind `choice` has one
+             *     of its listed values. Without conditions every trial sets it.
+             * @default {}
+             * @example {
+             *       "optimizer.kind": [
+             *         "lars",
+             *         "lamb"
+             *       ]
+             *     }
+             */
+            only_if: {
+                [key: string]: unknown[];
+            };
+        };
+        /**
+         * Normalize
+         * @description Subtract a mean and divide by a deviation, the same for the whole volume.
+         */
+        Normalize: {
+            /**
+             * Deviation
+             * @description By what is divided.
+             * @default 1
+             * @example 1
+             */
+            deviation: number;
+            /**
+             * @description Always "normalize": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "normalize";
+            /**
+             * Mean
+             * @description What is subtracted.
+             * @default 0
+             * @example 0
+             */
+            mean: number;
+        };
+        /**
+         * NotifyEvent
+         * @description What messages are about.
+         *
+         *     end: all runs, steps and searches of an experiment have ended. failure: a run has failed for good, or a step without
+         *     runs. preemption: a run lost its resources to another job. anomaly: a loss is no finite number any more or has left
+         *     the curves of the run's group, or a rank made no progress. budget: a search has used its budget.
+         * @enum {string}
+         */
+        NotifyEvent: "end" | "failure" | "preemption" | "anomaly" | "budget";
+        /**
+         * NotifyRule
+         * @description Messages to one target.
+         */
+        NotifyRule: {
+            /**
+             * On
+             * @description The events: end, failure, preemption, anomaly, budget.
+             * @default [
+             *       "end",
+             *       "failure"
+             *     ]
+             * @example [
+             *       "end",
+             *       "failure",
+             *       "anomaly"
+             *     ]
+             */
+            on: ("end" | "failure" | "preemption" | "anomaly" | "budget")[];
+            /**
+             * Target
+             * @description Name of a target that the service knows: `bigbatch notify targets` lists them.
+             * @example team-slack
+             */
+            target: string;
+        };
+        /**
+         * ObjectStoreState
+         * @description The object store that gets a copy of every artifact.
+         */
+        ObjectStoreState: {
+            /**
+             * Sentence
+             * @description Since when and how it fails, and when the service tries again; null while it works.
+             * @example null
+             */
+            sentence: string | null;
+            /**
+             * Url
+             * @description Its URL in the settings.
+             * @example s3://team/artifacts
+             */
+            url: string;
+            /**
+             * Works
+             * @description Whether the last try was a success.
+             * @example true
+             */
+            works: boolean;
+        };
+        /**
+         * OneD
+         * @description Each matrix is cut in one direction, all ranks of a replica have all activations (Shoeybi et al., 2019).
+         */
+        OneD: {
+            /**
+             * @description Always "one_d": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "one_d";
+            /**
+             * Ranks
+             * @description Number of ranks of a replica.
+             * @default 2
+             * @example 2
+             */
+            ranks: number;
+        };
+        /**
          * Output
          * @description Lines of the program's output that match a regular expression.
          */
@@ -4201,6 +7690,30 @@ export interface components {
              * @example step (?P<step>\d+) loss (?P<loss>\S+)
              */
             pattern: string;
+        };
+        /**
+         * Overlap
+         * @description What happens while the last experiment has not ended. skip: nothing starts. queue: the start waits. allow: both
+         *     go on side by side.
+         * @enum {string}
+         */
+        Overlap: "skip" | "queue" | "allow";
+        /**
+         * Page[DeletionView]
+         * @description One page of a list.
+         */
+        Page_DeletionView_: {
+            /**
+             * Items
+             * @description The items, in the order of the list.
+             */
+            items: components["schemas"]["DeletionView"][];
+            /**
+             * Next
+             * @description Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more.
+             * @example 17
+             */
+            next: number | null;
         };
         /**
          * Page[ExperimentView]
@@ -4368,11 +7881,520 @@ export interface components {
          */
         PendingKind: "resources" | "quota" | "held" | "dependency" | "reservation" | "other";
         /**
+         * PendingReason
+         * @description The reasons. `KIND_OF` gives the kind of each, api/sentences/pending.py the sentence.
+         * @enum {string}
+         */
+        PendingReason: "account_invalid" | "account_not_allowed" | "accounting_limit" | "array_task_limit" | "begin_time" | "cleaning" | "configuring" | "constraint" | "deadline" | "dependency" | "dependency_never_satisfied" | "front_end_down" | "held" | "held_by_admin" | "held_by_user" | "held_after_launch_failure" | "held_after_requeue" | "held_after_reservation" | "held_after_special_exit" | "held_after_too_many_requeues" | "hosts_unknown" | "licenses" | "maintenance" | "memory_limit" | "minimum_of_qos" | "node_down" | "node_maybe_reserved" | "node_not_available" | "nodes_down" | "nodes_power_up" | "partition_config" | "partition_down" | "partition_inactive" | "partition_node_limit" | "partition_time_limit" | "per_job_limit" | "priority" | "prolog" | "qos_invalid" | "qos_not_allowed" | "qos_usage" | "requeued" | "requeued_expedited" | "requeued_federation" | "reservation" | "reservation_deleted" | "resizing" | "resources" | "sched_defer" | "stage_out" | "starting" | "stopped" | "suspended" | "time_limit" | "waiting_for_scheduling" | "other";
+        /**
          * Picture
          * @description The form in which the answer is drawn.
          * @enum {string}
          */
         Picture: "single" | "lines" | "heat_map" | "bars";
+        /**
+         * PictureBlock
+         * @description A picture as it was, with its data.
+         */
+        PictureBlock: {
+            /**
+             * Address
+             * @description The page of the dashboard that showed it; may be empty.
+             * @default
+             * @example /compare?runs=12,15
+             */
+            address: string;
+            /**
+             * Csv
+             * @description Its data as comma-separated values; may be empty.
+             * @default
+             * @example run,step,loss
+             *     12,1,2.3
+             */
+            csv: string;
+            /**
+             * Image
+             * @description The picture as a data address: SVG or PNG.
+             * @example data:image/png;base64,iVBORw0KGgo=
+             */
+            image: string;
+            /**
+             * @description Kind of the block. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "picture";
+            /**
+             * Run Ids
+             * @description Ids of the runs that it shows.
+             * @default []
+             * @example [
+             *       12,
+             *       15
+             *     ]
+             */
+            run_ids: number[];
+            /**
+             * Title
+             * @description Title of the picture.
+             * @example Training loss by step
+             */
+            title: string;
+        };
+        /**
+         * PlanBatch
+         * @description The advised batch.
+         */
+        PlanBatch: {
+            /**
+             * Advice
+             * @description What to consider about this batch.
+             * @example [
+             *       "A batch of 8,192 needs a rule for large batches, such as LARS."
+             *     ]
+             */
+            advice: string[];
+            /**
+             * Batch
+             * @description Samples per step over all ranks.
+             * @example 8192
+             */
+            batch: number;
+            /**
+             * Micro Batch
+             * @description Samples per pass of a rank.
+             * @example 32
+             */
+            micro_batch: number;
+            /**
+             * Passes
+             * @description Passes of a rank per step, whose gradients add up.
+             * @example 4
+             */
+            passes: number;
+            /**
+             * Steps Per Epoch
+             * @description Steps of an epoch.
+             * @example 156
+             */
+            steps_per_epoch: number;
+        };
+        /**
+         * PlanDevice
+         * @description The device of each rank: a known one, or its figures.
+         */
+        PlanDevice: {
+            /**
+             * Flops
+             * @description Operations per second that a net reaches on the device; null: an assumed share of the known device's peak.
+             * @default null
+             * @example 7100000000000
+             */
+            flops: number | null;
+            /**
+             * Memory Bytes
+             * @description Memory in bytes; null: that of the known device.
+             * @default null
+             * @example 16000000000
+             */
+            memory_bytes: number | null;
+            /**
+             * Name
+             * @description Name of a known device (`GET /plans/devices`); null: the figures below.
+             * @default null
+             * @example v100
+             */
+            name: string | null;
+        };
+        /**
+         * PlanKFAC
+         * @description What K-FAC costs, as a mean over its steps.
+         */
+        PlanKFAC: {
+            /**
+             * Added S
+             * @description Seconds that K-FAC adds to a synchronous step.
+             * @example 0.03
+             */
+            added_s: number;
+            /**
+             * Pays Below
+             * @description Share of the epochs below which a run with K-FAC is shorter.
+             * @example 0.83
+             */
+            pays_below: number;
+            /**
+             * Ratio
+             * @description Time of a step with K-FAC over that of one without, where nothing overlaps.
+             * @example 1.2
+             */
+            ratio: number;
+        };
+        /**
+         * PlanMemory
+         * @description The memory of one rank with the rule and the preconditioner of the request; a center of rank 0 is not counted.
+         */
+        PlanMemory: {
+            /**
+             * Device Bytes
+             * @description Memory of the device.
+             * @example 16000000000
+             */
+            device_bytes: number;
+            /**
+             * Largest Micro Batch
+             * @description Most samples of a pass that fit; 0: not one fits.
+             * @example 139
+             */
+            largest_micro_batch: number;
+            /**
+             * Parts
+             * @description The parts, whose sum is the memory of a rank.
+             */
+            parts: components["schemas"]["MemoryPart"][];
+            /**
+             * Total Bytes
+             * @description Sum of the parts.
+             * @example 11000000000
+             */
+            total_bytes: number;
+        };
+        /**
+         * PlanNetwork
+         * @description The hosts, their ranks and their links.
+         */
+        PlanNetwork: {
+            /**
+             * Hosts
+             * @description Number of hosts.
+             * @default 2
+             * @example 2
+             */
+            hosts: number;
+            /**
+             * Inside Rate
+             * @description Rate at which a rank sends inside its host, in bytes per second.
+             * @default 5000000000
+             * @example 5000000000
+             */
+            inside_rate: number;
+            /**
+             * Latency S
+             * @description Latency of a message between two hosts, in seconds.
+             * @default 0.00002
+             * @example 0.00002
+             */
+            latency_s: number;
+            /**
+             * Ranks Per Host
+             * @description Number of ranks on each host, with one device each.
+             * @default 4
+             * @example 4
+             */
+            ranks_per_host: number;
+            /**
+             * Rate
+             * @description Rate over the link of a host in each direction, in bytes per second.
+             * @default 1250000000
+             * @example 1250000000
+             */
+            rate: number;
+        };
+        /**
+         * PlanOption
+         * @description The predicted time with one update rule and one collective.
+         */
+        PlanOption: {
+            /**
+             * Collective
+             * @description The collective; null: the rule has an exchange of its own.
+             * @example {
+             *       "kind": "ring"
+             *     }
+             */
+            collective: (components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"]) | null;
+            /**
+             * Cost
+             * @description Device-hours times the price; null without a price.
+             * @example 264
+             */
+            cost: number | null;
+            /**
+             * Device Hours
+             * @description Hours of all devices together.
+             * @example 105.6
+             */
+            device_hours: number;
+            /**
+             * Epoch S
+             * @description Time of an epoch in seconds.
+             * @example 33
+             */
+            epoch_s: number;
+            /**
+             * Exchange S
+             * @description Part of the step in which a rank waits for the exchange, in seconds.
+             * @example 0.04
+             */
+            exchange_s: number;
+            /**
+             * Has Kfac
+             * @description Whether the step has K-FAC.
+             * @example false
+             */
+            has_kfac: boolean;
+            /**
+             * Memory Bytes
+             * @description Memory of one rank with this option; null for a net without a profile, and for ranks that share a replica.
+             * @example 11000000000
+             */
+            memory_bytes: number | null;
+            /**
+             * Mesh Ranks
+             * @description Number of ranks that share a replica by tensor parallelism; 1: every rank has the whole net.
+             * @example 1
+             */
+            mesh_ranks: number;
+            /**
+             * Rule
+             * @description The update rule, perhaps with K-FAC or with a mesh of ranks that share a replica.
+             * @example sync
+             */
+            rule: string;
+            /**
+             * Run S
+             * @description Time of all epochs in seconds, without evaluations.
+             * @example 2970
+             */
+            run_s: number;
+            /**
+             * Step S
+             * @description Time of a step in seconds.
+             * @example 0.21
+             */
+            step_s: number;
+        };
+        /**
+         * PlanReport
+         * @description The plan of a training job.
+         */
+        PlanReport: {
+            /**
+             * Assumed
+             * @description What of this plan is assumed.
+             * @example [
+             *       "a net reaches 0.45 of the device's float32 peak"
+             *     ]
+             */
+            assumed: string[];
+            /** @description The batch that fits, and its passes. */
+            batch: components["schemas"]["PlanBatch"];
+            /**
+             * @description What K-FAC adds to a step; null for a net whose layers have no price.
+             * @example null
+             */
+            kfac: components["schemas"]["PlanKFAC"] | null;
+            /**
+             * Measured
+             * @description What of this plan was measured.
+             * @example [
+             *       "367 samples/s of one rank (run 12)"
+             *     ]
+             */
+            measured: string[];
+            /**
+             * @description Memory of one rank; null for a net without a profile.
+             * @example null
+             */
+            memory: components["schemas"]["PlanMemory"] | null;
+            /**
+             * Options
+             * @description Every update rule with every collective that it can use, with K-FAC and with tensor parallelism, the fastest
+             *     first.
+             */
+            options: components["schemas"]["PlanOption"][];
+            /**
+             * Ranks
+             * @description Number of ranks: hosts x ranks_per_host.
+             * @example 128
+             */
+            ranks: number;
+            /**
+             * Sample Flops
+             * @description Operations of forward and backward pass for one sample; null for a net without a profile.
+             * @example 24500000000
+             */
+            sample_flops: number | null;
+            /**
+             * Samples Per S
+             * @description Samples per second that one rank computes.
+             * @example 288
+             */
+            samples_per_s: number;
+            /** @description Numbers of ranks and servers. */
+            scaling: components["schemas"]["PlanScaling"];
+            /**
+             * Weights
+             * @description Number of weights of the net.
+             * @example 25557032
+             */
+            weights: number;
+        };
+        /**
+         * PlanRequest
+         * @description A training job to plan.
+         */
+        PlanRequest: {
+            /**
+             * Batch
+             * @description Samples per step, over all ranks; null: as many as fit in one pass of every rank, at most 256 a rank.
+             * @default null
+             * @example 8192
+             */
+            batch: number | null;
+            /**
+             * @description A measured throughput, which replaces the assumed one; null: nothing was measured.
+             * @default null
+             */
+            calibration: components["schemas"]["Calibration"] | null;
+            /**
+             * Data
+             * @description The data set.
+             * @example {
+             *       "classes": 1000,
+             *       "heldout_samples": 50000,
+             *       "kind": "folder",
+             *       "path": "/data",
+             *       "train_samples": 1281167
+             *     }
+             */
+            data: components["schemas"]["Bodies"] | components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Shards"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["Text"] | components["schemas"]["ImportedData"];
+            /** @description The device of each rank. */
+            device: components["schemas"]["PlanDevice"];
+            /**
+             * Device Hour Price
+             * @description Price of one device for one hour, in any currency; null: costs are device-hours only.
+             * @default null
+             * @example 2.5
+             */
+            device_hour_price: number | null;
+            /**
+             * Efficiency
+             * @description Share of linear speed-up that the advised number of ranks must reach.
+             * @default 0.8
+             * @example 0.8
+             */
+            efficiency: number;
+            /**
+             * Epochs
+             * @description Number of passes over the training data.
+             * @default 90
+             * @example 90
+             */
+            epochs: number;
+            /**
+             * Micro Batch
+             * @description Most samples per pass of a rank; null: as many as fit.
+             * @default null
+             * @example 32
+             */
+            micro_batch: number | null;
+            /**
+             * Model
+             * @description The net.
+             * @example {
+             *       "kind": "resnet50"
+             *     }
+             */
+            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["GoogLeNetBN"] | components["schemas"]["VGG"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["GNMT"] | components["schemas"]["GPT"] | components["schemas"]["UNet3D"] | components["schemas"]["Import"];
+            /**
+             * @description The hosts and their links.
+             * @default {
+             *       "hosts": 2,
+             *       "inside_rate": 5000000000,
+             *       "latency_s": 0.00002,
+             *       "ranks_per_host": 4,
+             *       "rate": 1250000000
+             *     }
+             */
+            network: components["schemas"]["PlanNetwork"];
+            /**
+             * Optimizer
+             * @description The optimizer, whose state takes memory.
+             * @default {
+             *       "form": null,
+             *       "kind": "sgd",
+             *       "momentum": 0.9,
+             *       "nesterov": false,
+             *       "no_weight_decay": "none",
+             *       "weight_decay": 0
+             *     }
+             */
+            optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"];
+            /**
+             * Precision
+             * @description Number format of forward and backward passes.
+             * @default float32
+             * @enum {string}
+             */
+            precision: "float32" | "bfloat16" | "float16";
+            /**
+             * @description K-FAC as the options with it have it, without its later stages, and in the shown memory; null: the options have
+             *     its defaults, and the shown memory has none.
+             * @default null
+             * @example {
+             *       "factor_every": 10,
+             *       "kind": "kfac"
+             *     }
+             */
+            preconditioner: components["schemas"]["KFAC"] | null;
+            /**
+             * Rule
+             * @description The update rule of the shown memory; the options have every rule.
+             * @default {
+             *       "kind": "sync",
+             *       "overlap": true,
+             *       "packed": true
+             *     }
+             */
+            rule: components["schemas"]["Sync"] | components["schemas"]["EASGD"] | components["schemas"]["AsyncSGD"];
+            /**
+             * Workspace Bytes
+             * @description Memory of libraries and their work areas on each device, which is assumed.
+             * @default 1000000000
+             * @example 1000000000
+             */
+            workspace_bytes: number;
+        };
+        /**
+         * PlanScaling
+         * @description Numbers of ranks and servers by the lemmas of Zou et al. (2017).
+         */
+        PlanScaling: {
+            /**
+             * Advised Ranks
+             * @description Most ranks whose speed-up by lemma 1 is at least the requested share of linear.
+             * @example 16
+             */
+            advised_ranks: number;
+            /**
+             * Overhead
+             * @description R: the time of a step that ranks do not divide, over the time in which one rank computes the whole batch.
+             * @example 0.1
+             */
+            overhead: number;
+            /**
+             * Servers
+             * @description Fewest parameter servers whose links hide the exchange behind computing, by lemma 2.
+             * @example 3
+             */
+            servers: number;
+            /**
+             * Speedup
+             * @description Speed-up of the requested ranks by lemma 1.
+             * @example 4.89
+             */
+            speedup: number;
+        };
         /**
          * PlanView
          * @description The plan of a collective: the sends of every round.
@@ -4405,6 +8427,13 @@ export interface components {
              */
             hosts: number[][];
             /**
+             * Operation
+             * @description What the plan does; the chunks of the vector are divided among the ranks in their order.
+             * @example all_reduce
+             * @enum {string}
+             */
+            operation: "all_reduce" | "all_gather" | "reduce_scatter" | "broadcast" | "reduce";
+            /**
              * Rounds
              * @description The rounds in order; a round begins when the round before is complete.
              */
@@ -4436,6 +8465,62 @@ export interface components {
              *     ]
              */
             runs: number[];
+        };
+        /**
+         * PointsBatch
+         * @description One batch of points of a run.
+         */
+        PointsBatch: {
+            /**
+             * Sequence
+             * @description Number of the batch: 1 for the writer's first one, then one more for each.
+             * @example 1
+             */
+            sequence: number;
+            /**
+             * Series
+             * @description The new points of each series, by its name.
+             * @example {
+             *       "loss": {
+             *         "steps": [
+             *           1,
+             *           2
+             *         ],
+             *         "values": [
+             *           2.31,
+             *           2.18
+             *         ]
+             *       }
+             *     }
+             */
+            series: {
+                [key: string]: components["schemas"]["NewPoints"];
+            };
+            /**
+             * Writer
+             * @description Who numbers the batches: several processes that send points of one run have names of their own.
+             * @default
+             * @example rank-0
+             */
+            writer: string;
+        };
+        /**
+         * PointsReceived
+         * @description What became of a batch.
+         */
+        PointsReceived: {
+            /**
+             * Next
+             * @description Number of the writer's next batch.
+             * @example 2
+             */
+            next: number;
+            /**
+             * Stored
+             * @description Whether the batch is stored by this request; false: it was stored before, and nothing has changed.
+             * @example true
+             */
+            stored: boolean;
         };
         /**
          * PointsRequest
@@ -4539,21 +8624,131 @@ export interface components {
             warmup_epochs: number;
         };
         /**
+         * PopulationSampler
+         * @description Population-based training (Jaderberg et al., 2017): while members train, the worst copy weights of the best.
+         *
+         *     A trial is one generation of one member: the base run. After it, a member of the worst part copies weights and
+         *     values of one of the best part, and changes the values; every other member trains on with its own.
+         */
+        PopulationSampler: {
+            /**
+             * Factors
+             * @description A member that has copied multiplies each number by one of these, within its bounds; a choice stays.
+             * @default [
+             *       0.8,
+             *       1.2
+             *     ]
+             * @example [
+             *       0.8,
+             *       1.2
+             *     ]
+             */
+            factors: number[];
+            /**
+             * @description Always "population": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "population";
+            /**
+             * Members
+             * @description Number of members.
+             * @default 8
+             * @example 8
+             */
+            members: number;
+            /**
+             * Resample
+             * @description Probability that a value is drawn anew from its distribution instead.
+             * @default 0.25
+             * @example 0.25
+             */
+            resample: number;
+            /**
+             * Seed
+             * @description Seed of the draws.
+             * @default 0
+             * @example 0
+             */
+            seed: number;
+            /**
+             * Share
+             * @description Share of the members that copy, and share of those from which they copy; at least one.
+             * @default 0.2
+             * @example 0.2
+             */
+            share: number;
+        };
+        /**
+         * PredictedStart
+         * @description When the first job of one kind of a draft would start, if it were submitted now.
+         */
+        PredictedStart: {
+            /**
+             * Cluster
+             * @description The cluster, as `resources.kind` names it.
+             * @example slurm
+             */
+            cluster: string;
+            /**
+             * Runs
+             * @description Number of runs whose jobs ask for the same.
+             * @example 12
+             */
+            runs: number;
+            /**
+             * Source
+             * @description Who predicts it: `sbatch --test-only`, the newest report of the cluster, or the queue of this machine.
+             * @enum {string}
+             */
+            source: "sbatch" | "report" | "queue";
+            /**
+             * Starts At
+             * @description The predicted moment; null: none is known.
+             * @example 2026-11-27T13:40:00Z
+             */
+            starts_at: string | null;
+            /**
+             * Text
+             * @description A sentence about the prediction, or why there is none.
+             * @example Slurm predicts it from the jobs that it knows now
+             */
+            text: string;
+        };
+        /**
+         * PredictedStarts
+         * @description The predictions for a draft.
+         */
+        PredictedStarts: {
+            /**
+             * Starts
+             * @description One for each kind of job, in the order of the grid, at most three; of a workflow, of the steps known by now.
+             */
+            starts: components["schemas"]["PredictedStart"][];
+        };
+        /**
          * PriceList
          * @description The predicted cost of every collective for one size and network, the cheapest first.
          */
         PriceList: {
             /**
              * Auto
-             * @description The choices of the collective `auto` on this network, by vector size.
+             * @description The choices of the collective `auto` on this network, by vector size; empty for other operations.
              */
             auto: components["schemas"]["CollectiveChoice"][];
             /**
              * Bound S
-             * @description Lower bound of the time of any all-reduce on this network, in seconds.
+             * @description Lower bound of the time of any plan of the operation on this network, in seconds.
              * @example 0.14
              */
             bound_s: number;
+            /**
+             * Operation
+             * @description What the ranks carry out.
+             * @default all_reduce
+             * @example all_reduce
+             * @enum {string}
+             */
+            operation: "all_reduce" | "all_gather" | "reduce_scatter" | "broadcast" | "reduce";
             /**
              * Prices
              * @description The collectives, the cheapest first.
@@ -4590,7 +8785,7 @@ export interface components {
             rounds: number;
             /**
              * Seconds
-             * @description Predicted time of one all-reduce, in seconds.
+             * @description Predicted time of one operation, in seconds.
              * @example 0.154
              */
             seconds: number;
@@ -4671,7 +8866,8 @@ export interface components {
              * Command
              * @description The command of each rank: a text is a line for bash, a list is a program with its arguments. `{lr}` stands for
              *     the parameter `lr`; `{parameters_json}`, `{parameters_yaml}`, `{run_folder}` and `{checkpoint_folder}` stand for
-             *     paths.
+             *     paths, `{job_python}` for the Python that runs the agent: the service's on its host, on Slurm BIGBATCH_SLURM_PYTHON
+             *     or python3. With `dedup` or `volume` it may be left out, and becomes the command that carries the section out.
              * @example python train.py --lr {lr}
              * @example [
              *       "python",
@@ -4680,7 +8876,9 @@ export interface components {
              *       "{lr}"
              *     ]
              */
-            command: string | string[];
+            command?: string | string[];
+            /** @description A search for near-duplicate images by one rank; its command is `python -m trainers.data.dedup`; null: none. */
+            dedup?: components["schemas"]["Dedup"] | null;
             /**
              * @description What is set up before the ranks start.
              * @default {
@@ -4691,6 +8889,26 @@ export interface components {
              */
             environment: components["schemas"]["Environment"];
             /**
+             * Inputs
+             * @description Files and folders that the program reads, by name: `{inputs.data}` in the command stands for the path. Their
+             *     contents count when the service compares this run with finished ones.
+             * @default {}
+             * @example {
+             *       "data": "/data/train.tsv"
+             *     }
+             */
+            inputs: {
+                [key: string]: string;
+            };
+            /**
+             * Keep
+             * @description How long the outputs remain.
+             * @default {
+             *       "kind": "all"
+             *     }
+             */
+            keep: components["schemas"]["AllOutputs"] | components["schemas"]["LastOutputs"] | components["schemas"]["BestOutputs"] | components["schemas"]["RecentOutputs"];
+            /**
              * Kind
              * @description Always "program": the name by which a spec selects this choice.
              * @default program
@@ -4700,7 +8918,8 @@ export interface components {
             /**
              * Launcher
              * @description How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
-             *     node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node.
+             *     node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node, the default with
+             *     `dedup`.
              * @default srun
              * @enum {string}
              */
@@ -4716,6 +8935,19 @@ export interface components {
              *     ]
              */
             metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
+            /**
+             * Outputs
+             * @description Files and folders that the program writes into the run's folder, by name: `{outputs.model}` in the command stands
+             *     for the path. They are hashed at the end of the run and listed as artifacts; the run fails without them. With
+             *     `dedup` the default is `list`, `kept`, `report` and `groups`, the files of its result.
+             * @default {}
+             * @example {
+             *       "model": "model.pt"
+             *     }
+             */
+            outputs: {
+                [key: string]: string;
+            };
             /**
              * Parameter Prefix
              * @description Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables.
@@ -4758,6 +8990,14 @@ export interface components {
              */
             retries: components["schemas"]["RetryPolicy"];
             /**
+             * Reuse
+             * @description Whether the run takes the result of a finished run with an equal spec, equal code and equal inputs, if there is
+             *     one, in place of being carried out; needs `code`.
+             * @default false
+             * @example false
+             */
+            reuse: boolean;
+            /**
              * Stall Minutes
              * @description Minutes without progress of a rank after which the run fails and names the rank; null: no limit. Only programs
              *     that report progress (by torch or by `bigbatch.log`) can stall.
@@ -4779,18 +9019,51 @@ export interface components {
              */
             subfolder?: string | null;
             /**
+             * System Metrics S
+             * @description Seconds between two measurements of each node's processors, memory, disks, network and GPUs; 0: none.
+             * @default 15
+             * @example 15
+             */
+            system_metrics_s: number;
+            /**
              * Time Split
              * @description Whether Python programs with torch measure the split of each step into compute, communication and input.
              * @default true
              * @example true
              */
             time_split: boolean;
+            /** @description Inference over a volume, whose chunks the ranks share; its command is `python -m trainers.volume`; null: none. */
+            volume?: components["schemas"]["Volume"] | null;
             /**
              * Working Folder
              * @description Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder.
              * @example /home/ann/project
              */
             working_folder?: string | null;
+        };
+        /**
+         * QueuePlace
+         * @description The place of a pending job among those of its partition, by Slurm's priority.
+         */
+        QueuePlace: {
+            /**
+             * Partition
+             * @description The partition; of a job that names several, the one with the best place.
+             * @example gpu
+             */
+            partition: string;
+            /**
+             * Pending
+             * @description Number of pending jobs in the partition without those on hold; the waiting tasks of an array count as one.
+             * @example 31
+             */
+            pending: number;
+            /**
+             * Place
+             * @description Place from 1, the highest priority.
+             * @example 4
+             */
+            place: number;
         };
         /**
          * QueuedJob
@@ -4835,6 +9108,25 @@ export interface components {
              */
             partition: string;
             /**
+             * @description Why a pending job waits; null for a job that runs.
+             * @example resources
+             */
+            pending_reason?: components["schemas"]["PendingReason"] | null;
+            /** @description The place of a pending job of this service; null for other jobs, and for one on hold. */
+            place?: components["schemas"]["QueuePlace"] | null;
+            /**
+             * Predicted Start
+             * @description When Slurm's backfill expects a pending job to start; null: it has no plan.
+             * @example 2026-11-26T13:40:00Z
+             */
+            predicted_start?: string | null;
+            /**
+             * Priority
+             * @description Slurm's priority of the job; 0: on hold; null: the cluster has none.
+             * @example 4294901733
+             */
+            priority?: number | null;
+            /**
              * Reason
              * @description Why the job waits, or the nodes on which the job runs.
              * @example Resources
@@ -4847,6 +9139,12 @@ export interface components {
              */
             run_id?: number | null;
             /**
+             * Sentence
+             * @description The reason of a pending job as a sentence, with the cluster's own word; null for a job that runs.
+             * @example the job waits for nodes to become free (Resources)
+             */
+            sentence?: string | null;
+            /**
              * State
              * @description State of the job, in Slurm's word.
              * @example RUNNING
@@ -4858,6 +9156,24 @@ export interface components {
              * @example ada
              */
             user: string;
+        };
+        /**
+         * RandomSampler
+         * @description Draw every trial from the distributions, whatever the results.
+         */
+        RandomSampler: {
+            /**
+             * @description Always "random": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "random";
+            /**
+             * Seed
+             * @description Seed of the draws; equal seeds give equal trials.
+             * @default 0
+             * @example 0
+             */
+            seed: number;
         };
         /**
          * RankFailureView
@@ -4995,6 +9311,23 @@ export interface components {
             rate: number;
         };
         /**
+         * Read
+         * @description Read the voxels of a chunk, and around it what the patches of `infer` need.
+         */
+        Read: {
+            /**
+             * @description Always "read": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "read";
+            /**
+             * Path
+             * @description Folder of a volume: Zarr, N5, precomputed, or raw numbers; a relative path is in the run's folder.
+             * @example /data/em.zarr
+             */
+            path: string;
+        };
+        /**
          * Readiness
          * @description The state of the database and the scheduler.
          */
@@ -5036,6 +9369,541 @@ export interface components {
              * @example 12
              */
             blobs: number;
+        };
+        /**
+         * RecentOutputs
+         * @description Outputs remain for so long after the end of their run, and until all runs of the experiment have ended.
+         */
+        RecentOutputs: {
+            /**
+             * Days
+             * @description Number of days.
+             * @example 30
+             */
+            days: number;
+            /**
+             * @description Always "days": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "days";
+        };
+        /**
+         * Recipe
+         * @description A spec of the folder `recipes`.
+         */
+        Recipe: {
+            /**
+             * Clusters
+             * @description Where its runs are carried out: `local`, `slurm`.
+             * @example [
+             *       "local"
+             *     ]
+             */
+            clusters: string[];
+            /**
+             * Description
+             * @description What the experiment shows.
+             * @example Real handwritten digits, a batch of 256 over four ranks of this machine.
+             */
+            description: string;
+            /** @description How long it took here; null if no experiment with this title is done. */
+            last: components["schemas"]["LastTime"] | null;
+            /**
+             * Name
+             * @description Name of the file, without its suffix.
+             * @example first-run
+             */
+            name: string;
+            /**
+             * Ranks
+             * @description The most ranks of a run.
+             * @example 4
+             */
+            ranks: number;
+            /**
+             * Runs
+             * @description Number of runs.
+             * @example 1
+             */
+            runs: number;
+            /**
+             * Text
+             * @description The whole file, as YAML.
+             * @example name: first-run
+             *     base:
+             *       batch: 256
+             */
+            text: string;
+            /**
+             * Title
+             * @description Name of the experiment.
+             * @example first-run
+             */
+            title: string;
+        };
+        /**
+         * RecordedExperiment
+         * @description An experiment whose runs were carried out elsewhere; it has no grid, and each run has its own parameters.
+         */
+        RecordedExperiment: {
+            /**
+             * Axes
+             * @description Always empty.
+             * @default {}
+             * @example {}
+             */
+            axes: {
+                [key: string]: number[];
+            };
+            /** @description What all runs have in common: their source. */
+            base: components["schemas"]["RecordedSpec"];
+            /**
+             * Description
+             * @description Text for people.
+             * @default
+             * @example Runs of the old cluster.
+             */
+            description: string;
+            /**
+             * Max Parallel
+             * @description Always null.
+             * @example null
+             */
+            max_parallel?: null;
+            /**
+             * Name
+             * @description Name of the experiment.
+             * @example imported logs
+             */
+            name: string;
+            /**
+             * Notes
+             * @description Notes on the experiment, in Markdown.
+             * @default
+             * @example Compare with experiment 12.
+             */
+            notes: string;
+            /**
+             * Owner
+             * @description Owner of the experiment.
+             * @example ada
+             */
+            owner?: string | null;
+            /**
+             * Pack
+             * @description Always null.
+             * @example null
+             */
+            pack?: null;
+            /**
+             * Project
+             * @description Project of the experiment.
+             * @default
+             * @example vision
+             */
+            project: string;
+            /**
+             * Tags
+             * @description Tags of the experiment.
+             * @default []
+             * @example [
+             *       "imported"
+             *     ]
+             */
+            tags: string[];
+            /**
+             * Variants
+             * @description Always empty.
+             * @default []
+             * @example []
+             */
+            variants: {
+                [key: string]: number;
+            }[];
+        };
+        /**
+         * RecordedRun
+         * @description A run that was carried out elsewhere.
+         */
+        RecordedRun: {
+            /**
+             * Ended At
+             * @description When it ended; null: now.
+             * @default null
+             * @example 2026-11-23T09:00:00Z
+             */
+            ended_at: string | null;
+            /**
+             * Key
+             * @description What distinguishes the run from all others of the experiment: a run that is sent again is stored once.
+             * @example resnet/lr-0.1
+             */
+            key: string;
+            /**
+             * Name
+             * @description Name of the run at its source.
+             * @default
+             * @example resnet/lr-0.1
+             */
+            name: string;
+            /**
+             * Notes
+             * @description Notes on the run, in Markdown.
+             * @default
+             * @example The loss has a spike at step 900.
+             */
+            notes: string;
+            /**
+             * Parameters
+             * @description Parameters of the run.
+             * @default {}
+             * @example {
+             *       "lr": 0.1,
+             *       "optimizer": "lars"
+             *     }
+             */
+            parameters: {
+                [key: string]: boolean | number | string | null;
+            };
+            /**
+             * Started At
+             * @description When it began to train; null: not known.
+             * @default null
+             * @example 2026-11-23T08:00:00Z
+             */
+            started_at: string | null;
+            /**
+             * Tags
+             * @description Tags of the run.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            tags: string[];
+        };
+        /**
+         * RecordedRuns
+         * @description The stored runs of a request.
+         */
+        RecordedRuns: {
+            /**
+             * New
+             * @description How many of them the request has added; the others were there before, and nothing of them has changed.
+             * @example 2
+             */
+            new: number;
+            /**
+             * Runs
+             * @description Ids of the runs, in the order of the request.
+             * @example [
+             *       42,
+             *       43
+             *     ]
+             */
+            runs: number[];
+        };
+        /**
+         * RecordedRunsRequest
+         * @description Runs that were carried out elsewhere.
+         */
+        RecordedRunsRequest: {
+            /**
+             * Runs
+             * @description The runs.
+             */
+            runs: components["schemas"]["RecordedRun"][];
+        };
+        /**
+         * RecordedSpec
+         * @description A run that was carried out elsewhere.
+         */
+        RecordedSpec: {
+            /**
+             * Kind
+             * @description Always "recorded": the name by which a spec selects this choice.
+             * @default recorded
+             * @constant
+             */
+            kind: "recorded";
+            /**
+             * Name
+             * @description Name of the run at its source.
+             * @default
+             * @example resnet/lr-0.1
+             */
+            name: string;
+            /**
+             * Parameters
+             * @description Parameters of the run.
+             * @default {}
+             * @example {
+             *       "lr": 0.1,
+             *       "optimizer": "lars"
+             *     }
+             */
+            parameters: {
+                [key: string]: boolean | number | string | null;
+            };
+            /**
+             * Source
+             * @description Where the run comes from.
+             * @example TensorBoard: /data/logs
+             */
+            source: string;
+        };
+        /**
+         * Recording
+         * @description An experiment for runs that were carried out elsewhere.
+         */
+        Recording: {
+            /**
+             * Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            id: number;
+        };
+        /**
+         * RecordingRequest
+         * @description A new experiment for runs that were carried out elsewhere.
+         */
+        RecordingRequest: {
+            /**
+             * Description
+             * @description Text for people.
+             * @default
+             * @example Runs of the old cluster.
+             */
+            description: string;
+            /**
+             * Name
+             * @description Name of the experiment.
+             * @example imported logs
+             */
+            name: string;
+            /**
+             * Notes
+             * @description Notes on the experiment, in Markdown.
+             * @default
+             * @example Compare with experiment 12.
+             */
+            notes: string;
+            /**
+             * Owner
+             * @description Owner; null: the user of the client.
+             * @default null
+             * @example ada
+             */
+            owner: string | null;
+            /**
+             * Project
+             * @description Project of the experiment.
+             * @default
+             * @example vision
+             */
+            project: string;
+            /**
+             * Source
+             * @description Where its runs come from.
+             * @example TensorBoard: /data/logs
+             */
+            source: string;
+            /**
+             * Tags
+             * @description Tags of the experiment.
+             * @default []
+             * @example [
+             *       "baseline",
+             *       "lars"
+             *     ]
+             */
+            tags: string[];
+        };
+        /**
+         * RemovalCause
+         * @description Why an artifact is not there.
+         *
+         *     replaced: a later attempt of the run wrote it anew, or deleted it. retention: the run's `keep` allowed its removal.
+         *     run_deleted: the run in whose folder it was is deleted. absent: its files were not found when they were needed.
+         * @enum {string}
+         */
+        RemovalCause: "replaced" | "retention" | "run_deleted" | "absent";
+        /**
+         * Repeats
+         * @description Several runs of each trial with different seeds; the value of the trial combines theirs.
+         */
+        Repeats: {
+            /**
+             * Combine
+             * @description The value of a trial: the mean, the median or the worst of the values of its runs.
+             * @default mean
+             * @enum {string}
+             */
+            combine: "mean" | "median" | "worst";
+            /**
+             * Path
+             * @description The field that differs: the number of the base run, then the following numbers.
+             * @default seed
+             * @example parameters.seed
+             */
+            path: string;
+            /**
+             * Times
+             * @description Number of runs of each trial.
+             * @example 3
+             */
+            times: number;
+        };
+        /**
+         * ReportBlock
+         * @description A block of a report.
+         */
+        ReportBlock: {
+            /**
+             * Content
+             * @description The block.
+             */
+            content: components["schemas"]["TextBlock"] | components["schemas"]["RunsBlock"] | components["schemas"]["PictureBlock"];
+            /**
+             * Id
+             * @description Id of the block.
+             * @example 5
+             */
+            id: number;
+        };
+        /**
+         * ReportChange
+         * @description Changes of a report; a field that is absent or null changes nothing.
+         */
+        ReportChange: {
+            /**
+             * Deleted
+             * @description true: delete it; false: undo the deletion.
+             * @default null
+             * @example false
+             */
+            deleted: boolean | null;
+            /**
+             * Order
+             * @description Ids of all blocks in their new order; blocks that are left out are removed.
+             * @default null
+             * @example [
+             *       7,
+             *       5
+             *     ]
+             */
+            order: number[] | null;
+            /**
+             * Title
+             * @description New title.
+             * @default null
+             * @example Large batches of LARS
+             */
+            title: string | null;
+        };
+        /**
+         * ReportDetail
+         * @description A report with its blocks.
+         */
+        ReportDetail: {
+            /**
+             * Blocks
+             * @description Number of its blocks.
+             * @example 4
+             */
+            blocks: number;
+            /**
+             * Content
+             * @description The blocks in their order.
+             */
+            content: components["schemas"]["ReportBlock"][];
+            /**
+             * Deleted At
+             * @description When it was deleted: a deletion can be undone for a day; null: it was not deleted.
+             * @example null
+             */
+            deleted_at: string | null;
+            /**
+             * Id
+             * @description Id of the report; `/reports/3` of the dashboard shows it.
+             * @example 3
+             */
+            id: number;
+            /**
+             * Owner
+             * @description Who began it; empty if the client gave no name.
+             * @example ada
+             */
+            owner: string;
+            /**
+             * Title
+             * @description Its title.
+             * @example Large batches of LARS
+             */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             * @description When it was changed last.
+             * @example 2026-11-26T12:00:00Z
+             */
+            updated_at: string;
+        };
+        /**
+         * ReportView
+         * @description A report in a list.
+         */
+        ReportView: {
+            /**
+             * Blocks
+             * @description Number of its blocks.
+             * @example 4
+             */
+            blocks: number;
+            /**
+             * Deleted At
+             * @description When it was deleted: a deletion can be undone for a day; null: it was not deleted.
+             * @example null
+             */
+            deleted_at: string | null;
+            /**
+             * Id
+             * @description Id of the report; `/reports/3` of the dashboard shows it.
+             * @example 3
+             */
+            id: number;
+            /**
+             * Owner
+             * @description Who began it; empty if the client gave no name.
+             * @example ada
+             */
+            owner: string;
+            /**
+             * Title
+             * @description Its title.
+             * @example Large batches of LARS
+             */
+            title: string;
+            /**
+             * Updated At
+             * Format: date-time
+             * @description When it was changed last.
+             * @example 2026-11-26T12:00:00Z
+             */
+            updated_at: string;
+        };
+        /**
+         * Reports
+         * @description Reports.
+         */
+        Reports: {
+            /**
+             * Reports
+             * @description The reports, the newest change first.
+             */
+            reports: components["schemas"]["ReportView"][];
         };
         /**
          * ResNet
@@ -5096,6 +9964,18 @@ export interface components {
              * @example 1000
              */
             step: number;
+        };
+        /**
+         * Restored
+         * @description The result of the undo of a deletion.
+         */
+        Restored: {
+            /**
+             * Runs
+             * @description Number of runs that are back. 0: nothing was deleted.
+             * @example 3
+             */
+            runs: number;
         };
         /**
          * RetryPolicy
@@ -5187,6 +10067,15 @@ export interface components {
              *     ]
              */
             queued: number[];
+            /**
+             * Steps
+             * @description Names of the steps of a workflow that had ended without runs and wait again; absent without any.
+             * @default []
+             * @example [
+             *       "evaluate"
+             *     ]
+             */
+            steps: string[];
             /**
              * Unchanged
              * @description The other runs.
@@ -5326,6 +10215,81 @@ export interface components {
             start: number[];
         };
         /**
+         * Rule
+         * @description A rule of notifications.
+         */
+        Rule: {
+            /**
+             * Experiment Id
+             * @description The experiment; null: the rule is not of one experiment.
+             * @example 17
+             */
+            experiment_id: number | null;
+            /**
+             * Id
+             * @description Id of the rule.
+             * @example 5
+             */
+            id: number;
+            /**
+             * On
+             * @description The events.
+             * @example [
+             *       "end",
+             *       "failure"
+             *     ]
+             */
+            on: components["schemas"]["NotifyEvent"][];
+            /**
+             * Owner
+             * @description The owner of the experiments; null without `experiment_id`: all experiments.
+             * @example ada
+             */
+            owner: string | null;
+            /**
+             * Target
+             * @description Name of the target.
+             * @example team-slack
+             */
+            target: string;
+            /**
+             * Target Id
+             * @description Id of the target.
+             * @example 3
+             */
+            target_id: number;
+        };
+        /**
+         * Rules
+         * @description Rules of notifications.
+         */
+        Rules: {
+            /**
+             * Rules
+             * @description The rules, oldest first.
+             */
+            rules: components["schemas"]["Rule"][];
+        };
+        /**
+         * RunArtifacts
+         * @description The artifacts of a run: those of the newest attempt first, then by name; removed ones too.
+         */
+        RunArtifacts: {
+            /**
+             * Items
+             * @description The artifacts.
+             */
+            items: components["schemas"]["ArtifactView"][];
+            /** @description The object store of the service; null without one. */
+            object_store: components["schemas"]["ObjectStoreState"] | null;
+            /**
+             * Taken From
+             * @description Id of the run whose result this run took; null if it was carried out itself.
+             * @example null
+             */
+            taken_from: number | null;
+        };
+        /**
          * RunBucketedCurve
          * @description One series of one run in buckets.
          */
@@ -5339,6 +10303,12 @@ export interface components {
              *     ]
              */
             counts: number[];
+            /**
+             * Devices
+             * @description Number of the run's devices: GPUs; without any, many-core chips or ranks.
+             * @example 8
+             */
+            devices: number;
             /**
              * First Step
              * @description First step of the whole series.
@@ -5408,6 +10378,14 @@ export interface components {
              */
             nan: number[];
             /**
+             * Restarts
+             * @description The steps from which later attempts resumed the run, ascending.
+             * @example [
+             *       1200
+             *     ]
+             */
+            restarts: number[];
+            /**
              * Run Id
              * @description Id of the run.
              * @example 42
@@ -5474,6 +10452,69 @@ export interface components {
              * @default null
              */
             tags: string[] | null;
+        };
+        /**
+         * RunCheckpoints
+         * @description The newest checkpoints of a run.
+         */
+        RunCheckpoints: {
+            /**
+             * Folder
+             * @description The folder on the cluster's file system.
+             * @example /shared/bigbatch/runs/000042-1f0c9a2b3d4e/checkpoints
+             */
+            folder: string;
+            /**
+             * Items
+             * @description The checkpoints, the newest first, at most 20.
+             */
+            items: components["schemas"]["CheckpointView"][];
+            /**
+             * Total
+             * @description Number of checkpoints in the folder.
+             * @example 2
+             */
+            total: number;
+        };
+        /**
+         * RunComparison
+         * @description What differs between chosen runs of any experiments; what all of them have alike is left out.
+         */
+        RunComparison: {
+            /** @description Hashes of the code snapshots; null if all runs have the same one, or none. */
+            code: components["schemas"]["ComparedField"] | null;
+            /**
+             * Environment
+             * @description Packages, variables and so on that differ, at most 1,000; without those that each job has for itself.
+             */
+            environment: components["schemas"]["ComparedField"][];
+            /**
+             * Environment Note
+             * @description Which environments are not compared, and why; null if all are.
+             * @example 2 of 4 runs have no record of their environment
+             */
+            environment_note: string | null;
+            /**
+             * Metrics
+             * @description The metrics of the runs, known ones first.
+             */
+            metrics: components["schemas"]["ComparedMetric"][];
+            /**
+             * Runs
+             * @description Ids of the runs, in the requested order; ids that no run has are left out.
+             * @example [
+             *       12,
+             *       15,
+             *       40,
+             *       41
+             *     ]
+             */
+            runs: number[];
+            /**
+             * Spec
+             * @description Fields of the specs that differ, without the code.
+             */
+            spec: components["schemas"]["ComparedField"][];
         };
         /**
          * RunCurve
@@ -5565,6 +10606,12 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
+            /**
+             * Devices
+             * @description Number of the run's devices: GPUs; without any, many-core chips or ranks.
+             * @example 8
+             */
+            devices: number;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled; null before.
@@ -5680,7 +10727,7 @@ export interface components {
              * Spec
              * @description The complete spec of the run.
              */
-            spec: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"];
+            spec: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"] | components["schemas"]["RecordedSpec"];
             /**
              * Started At
              * @description When the first attempt began to train; null before.
@@ -5695,6 +10742,12 @@ export interface components {
              * @example 1200
              */
             step: number;
+            /**
+             * Step Id
+             * @description Id of the run's step in a workflow; null without steps.
+             * @example 3
+             */
+            step_id: number | null;
             /**
              * Steps
              * @description Number of steps of the whole run.
@@ -5818,6 +10871,71 @@ export interface components {
             steps: number;
         };
         /**
+         * RunGroup
+         * @description Runs with equal values in the fields of the grouping.
+         */
+        RunGroup: {
+            /**
+             * Count
+             * @description Number of runs in the group.
+             * @example 5
+             */
+            count: number;
+            /**
+             * Figures
+             * @description The spread of each requested figure, in their order; null if no run of the group has a value.
+             */
+            figures: (components["schemas"]["GroupFigure"] | null)[];
+            /**
+             * Values
+             * @description The value of each field, in their order; null: these runs have no value.
+             * @example [
+             *       256,
+             *       "lars"
+             *     ]
+             */
+            values: (number | string | boolean | null)[];
+            /**
+             * Where
+             * @description The query for the runs of the group; null if the language cannot write one of the values.
+             * @example (state = done) and batch = 256 and optimizer.kind = "lars"
+             */
+            where: string | null;
+        };
+        /**
+         * RunGroups
+         * @description The groups of the runs that a request selects.
+         */
+        RunGroups: {
+            /**
+             * By
+             * @description The fields of the grouping, in their order.
+             */
+            by: components["schemas"]["TableColumn"][];
+            /**
+             * Columns
+             * @description The figures, in their order.
+             */
+            columns: components["schemas"]["TableColumn"][];
+            /**
+             * Groups
+             * @description The groups, in the requested order.
+             */
+            groups: components["schemas"]["RunGroup"][];
+            /**
+             * Runs
+             * @description Number of runs in all groups; a run with several tags counts once.
+             * @example 60
+             */
+            runs: number;
+            /**
+             * Total
+             * @description Number of groups; the answer has at most as many as were asked for.
+             * @example 12
+             */
+            total: number;
+        };
+        /**
          * RunLabels
          * @description The labels of a run.
          */
@@ -5867,6 +10985,48 @@ export interface components {
             series: {
                 [key: string]: components["schemas"]["Column"];
             };
+        };
+        /**
+         * RunReuse
+         * @description Whether a run took a finished run's result, and if not, how it differs from the nearest finished run.
+         */
+        RunReuse: {
+            /**
+             * Asked
+             * @description Whether the run's spec has `reuse: true`.
+             * @example true
+             */
+            asked: boolean;
+            /** @description Files of the code snapshots that differ; null if none do. */
+            code: components["schemas"]["SnapshotDifferences"] | null;
+            /**
+             * Inputs
+             * @description Inputs whose contents differ.
+             */
+            inputs: components["schemas"]["InputDifference"][];
+            /**
+             * Nearest
+             * @description Id of the finished run that differs least; null if there is none.
+             * @example 12
+             */
+            nearest: number | null;
+            /**
+             * Sentence
+             * @description The answer in one sentence.
+             * @example carried out: train.py line 40 differs from run 12
+             */
+            sentence: string;
+            /**
+             * Spec
+             * @description Fields of the specs that differ and decide what the runs compute.
+             */
+            spec: components["schemas"]["ValueDifference"][];
+            /**
+             * Taken From
+             * @description Id of the run whose result it took; null if it was carried out itself.
+             * @example null
+             */
+            taken_from: number | null;
         };
         /**
          * RunSort
@@ -5964,7 +11124,7 @@ export interface components {
              *       "kind": "digits"
              *     }
              */
-            data: components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Shards"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["ImportedData"];
+            data: components["schemas"]["Bodies"] | components["schemas"]["Digits"] | components["schemas"]["Folder"] | components["schemas"]["Glyphs"] | components["schemas"]["Shards"] | components["schemas"]["Synthetic"] | components["schemas"]["Reversal"] | components["schemas"]["Pairs"] | components["schemas"]["Text"] | components["schemas"]["ImportedData"];
             /**
              * Device
              * @description Device of every rank, `gpu` or `cpu`; null: a GPU if `resources` requests GPUs or every rank of a node sees one.
@@ -5993,6 +11153,25 @@ export interface components {
             evaluate_only: boolean;
             /** @description Weights of another run to start from; null: random weights, by `seed`. */
             initial_weights?: components["schemas"]["InitialWeights"] | null;
+            /**
+             * Inputs
+             * @description Files and folders whose contents count when the service compares this run with finished ones, by name.
+             * @default {}
+             * @example {
+             *       "data": "/data/imagenet/manifest.json"
+             *     }
+             */
+            inputs: {
+                [key: string]: string;
+            };
+            /**
+             * Keep
+             * @description How long the outputs remain.
+             * @default {
+             *       "kind": "all"
+             *     }
+             */
+            keep: components["schemas"]["AllOutputs"] | components["schemas"]["LastOutputs"] | components["schemas"]["BestOutputs"] | components["schemas"]["RecentOutputs"];
             /**
              * Kind
              * @description Kind of the run: this project's training engine. `program` stands for the user's own program.
@@ -6046,12 +11225,23 @@ export interface components {
              *       "width": 16
              *     }
              */
-            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["GNMT"] | components["schemas"]["Import"];
+            model: components["schemas"]["ConvNet"] | components["schemas"]["LeNet"] | components["schemas"]["AlexNet"] | components["schemas"]["AlexNetBN"] | components["schemas"]["NiN"] | components["schemas"]["GoogLeNet"] | components["schemas"]["GoogLeNetBN"] | components["schemas"]["VGG"] | components["schemas"]["ResNet"] | components["schemas"]["ResNet50V2"] | components["schemas"]["GNMT"] | components["schemas"]["GPT"] | components["schemas"]["UNet3D"] | components["schemas"]["Import"];
             /**
              * Optimizer
              * @description The optimizer.
              */
             optimizer: components["schemas"]["SGD"] | components["schemas"]["LARS"] | components["schemas"]["LAMB"] | components["schemas"]["Adam"] | components["schemas"]["AdamW"] | components["schemas"]["ImportedOptimizer"];
+            /**
+             * Outputs
+             * @description Files and folders that the run writes into its folder, by name: hashed at its end, and listed as artifacts.
+             * @default {}
+             * @example {
+             *       "curves": "curves.json"
+             *     }
+             */
+            outputs: {
+                [key: string]: string;
+            };
             /**
              * Precision
              * @description Number format of forward and backward passes; weights, norms and updates are always float32.
@@ -6059,6 +11249,14 @@ export interface components {
              * @enum {string}
              */
             precision: "float32" | "bfloat16" | "float16";
+            /**
+             * @description What changes the gradients between the backward pass and the optimizer; null: nothing.
+             * @example {
+             *       "damping": 0.003,
+             *       "kind": "kfac"
+             *     }
+             */
+            preconditioner?: components["schemas"]["KFAC"] | null;
             /**
              * Resources
              * @description The cluster, and the nodes, cpus and devices of each job.
@@ -6082,6 +11280,14 @@ export interface components {
              */
             retries: components["schemas"]["RetryPolicy"];
             /**
+             * Reuse
+             * @description Whether the run takes the result of a finished run with an equal spec, equal code and equal inputs, if there is
+             *     one, in place of being carried out.
+             * @default false
+             * @example false
+             */
+            reuse: boolean;
+            /**
              * Rule
              * @description The update rule, by which replicas are synchronized.
              * @default {
@@ -6103,6 +11309,22 @@ export interface components {
              * @example 0
              */
             seed: number;
+            /**
+             * System Metrics S
+             * @description Seconds between two measurements of each node's processors, memory, disks, network and GPUs; 0: none.
+             * @default 15
+             * @example 15
+             */
+            system_metrics_s: number;
+            /**
+             * Tensor
+             * @description Tensor parallelism: how the ranks of one replica share its matrices; null: every rank has the whole net.
+             * @example {
+             *       "kind": "three_d",
+             *       "q": 2
+             *     }
+             */
+            tensor?: (components["schemas"]["OneD"] | components["schemas"]["TwoD"] | components["schemas"]["ThreeD"]) | null;
             /**
              * Tf32
              * @description Whether float32 convolutions and matrix products on GPUs are computed in TF32: 10 bits of mantissa, faster from
@@ -6216,6 +11438,12 @@ export interface components {
              */
             step: number;
             /**
+             * Step Id
+             * @description Id of the run's step in a workflow; null without steps.
+             * @example 3
+             */
+            step_id: number | null;
+            /**
              * Steps
              * @description Number of steps of the whole run.
              * @example 4875
@@ -6264,6 +11492,42 @@ export interface components {
             world: number;
         };
         /**
+         * RunsBlock
+         * @description A table of chosen runs; the figures are those at the time of reading.
+         */
+        RunsBlock: {
+            /**
+             * Columns
+             * @description Fields of the table of runs.
+             * @default []
+             * @example [
+             *       "batch",
+             *       "best(heldout_accuracy)"
+             *     ]
+             */
+            columns: string[];
+            /**
+             * @description Kind of the block. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "runs";
+            /**
+             * Run Ids
+             * @description Ids of the runs, in the order of the rows.
+             * @example [
+             *       12,
+             *       15
+             *     ]
+             */
+            run_ids: number[];
+            /**
+             * Title
+             * @description Title of the table.
+             * @example The best runs
+             */
+            title: string;
+        };
+        /**
          * SGD
          * @description Stochastic gradient descent with momentum.
          */
@@ -6273,9 +11537,10 @@ export interface components {
              * @description Where the rate is. rate_outside: v = m v + g, w = w - rate v, as in torch.optim.SGD; a new rate also scales the
              *     steps already in v. rate_inside: v = m v + rate g, w = w - v, as in Caffe and in the papers on EASGD and FireCaffe.
              *     null: rate_inside for the rule async_sgd, whose center has the velocity, else rate_outside.
+             * @default null
              * @example rate_inside
              */
-            form?: ("rate_outside" | "rate_inside") | null;
+            form: ("rate_outside" | "rate_inside") | null;
             /**
              * @description Always "sgd": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -6328,6 +11593,433 @@ export interface components {
              * @enum {string}
              */
             rule: "linear" | "sqrt";
+        };
+        /**
+         * ScheduleChange
+         * @description A change of a schedule.
+         */
+        ScheduleChange: {
+            /**
+             * Paused
+             * @description true: it starts nothing; false: it goes on, and what it missed counts as `missed` says.
+             * @example true
+             */
+            paused: boolean;
+        };
+        /**
+         * ScheduleDetail
+         * @description A schedule with its spec and its newest starts.
+         */
+        ScheduleDetail: {
+            /**
+             * Cron
+             * @description When it starts; null: it follows a file.
+             * @example 30 2 * * 1-5
+             */
+            cron: string | null;
+            /**
+             * Experiment
+             * @description The experiment that it submits.
+             * @example {
+             *       "base": {
+             *         "command": "python check.py",
+             *         "kind": "program"
+             *       },
+             *       "name": "nightly"
+             *     }
+             */
+            experiment: {
+                [key: string]: unknown;
+            };
+            /**
+             * Experiment Name
+             * @description Name of its experiments.
+             * @example regression of the reference
+             */
+            experiment_name: string;
+            /**
+             * Id
+             * @description Id of the schedule.
+             * @example 4
+             */
+            id: number;
+            /** @description What happens after starts were missed. */
+            missed: components["schemas"]["Missed"];
+            /**
+             * Name
+             * @description Its name.
+             * @example nightly
+             */
+            name: string;
+            /**
+             * Next At
+             * @description Its next moment; null if it follows a file.
+             * @example 2026-11-27T01:30:00Z
+             */
+            next_at: string | null;
+            /** @description What happens while the last experiment has not ended. */
+            overlap: components["schemas"]["Overlap"];
+            /**
+             * Owner
+             * @description Who stored it, and the owner of its experiments; empty if the client gave no name.
+             * @example ada
+             */
+            owner: string;
+            /**
+             * Path
+             * @description The file that it follows; null: it has moments.
+             * @example /data/incoming/today.tar
+             */
+            path: string | null;
+            /**
+             * Paused At
+             * @description Since when it is paused; null: it is not.
+             * @example null
+             */
+            paused_at: string | null;
+            /**
+             * Starts
+             * @description Its newest 50 starts, newest first.
+             */
+            starts: components["schemas"]["ScheduleStartView"][];
+            /**
+             * Time Zone
+             * @description The time zone of `cron`.
+             * @example Europe/Berlin
+             */
+            time_zone: string;
+        };
+        /**
+         * ScheduleStartView
+         * @description One start of a schedule.
+         */
+        ScheduleStartView: {
+            /**
+             * At
+             * Format: date-time
+             * @description When the service carried it out.
+             * @example 2026-11-27T01:30:00Z
+             */
+            at: string;
+            /**
+             * Experiment Id
+             * @description The experiment that it made; null: none.
+             * @example 17
+             */
+            experiment_id: number | null;
+            /**
+             * Key
+             * @description Its moment, or the version of the file.
+             * @example 2026-11-27T01:30:00+00:00
+             */
+            key: string;
+            /**
+             * Message
+             * @description Why it made none; null: it made one, or waits.
+             * @example the last experiment had not ended
+             */
+            message: string | null;
+            /** @description created, waiting, skipped or failed. */
+            status: components["schemas"]["StartStatus"];
+        };
+        /**
+         * ScheduleView
+         * @description A schedule.
+         */
+        ScheduleView: {
+            /**
+             * Cron
+             * @description When it starts; null: it follows a file.
+             * @example 30 2 * * 1-5
+             */
+            cron: string | null;
+            /**
+             * Experiment Name
+             * @description Name of its experiments.
+             * @example regression of the reference
+             */
+            experiment_name: string;
+            /**
+             * Id
+             * @description Id of the schedule.
+             * @example 4
+             */
+            id: number;
+            /** @description What happens after starts were missed. */
+            missed: components["schemas"]["Missed"];
+            /**
+             * Name
+             * @description Its name.
+             * @example nightly
+             */
+            name: string;
+            /**
+             * Next At
+             * @description Its next moment; null if it follows a file.
+             * @example 2026-11-27T01:30:00Z
+             */
+            next_at: string | null;
+            /** @description What happens while the last experiment has not ended. */
+            overlap: components["schemas"]["Overlap"];
+            /**
+             * Owner
+             * @description Who stored it, and the owner of its experiments; empty if the client gave no name.
+             * @example ada
+             */
+            owner: string;
+            /**
+             * Path
+             * @description The file that it follows; null: it has moments.
+             * @example /data/incoming/today.tar
+             */
+            path: string | null;
+            /**
+             * Paused At
+             * @description Since when it is paused; null: it is not.
+             * @example null
+             */
+            paused_at: string | null;
+            /**
+             * Time Zone
+             * @description The time zone of `cron`.
+             * @example Europe/Berlin
+             */
+            time_zone: string;
+        };
+        /**
+         * Schedules
+         * @description Schedules.
+         */
+        Schedules: {
+            /**
+             * Schedules
+             * @description The schedules in the order of their names.
+             */
+            schedules: components["schemas"]["ScheduleView"][];
+        };
+        /**
+         * Scripts
+         * @description What a submission would hand to the cluster.
+         */
+        Scripts: {
+            /**
+             * Text
+             * @description Each point of the grid, and the batch scripts, as `bigbatch dry-run` prints them.
+             * @example #!/bin/bash
+             *     #SBATCH --nodes=2
+             */
+            text: string;
+        };
+        /**
+         * SearchChanged
+         * @description The result of a request to pause, resume or extend a search.
+         */
+        SearchChanged: {
+            /**
+             * Changed
+             * @description Whether the request changed anything.
+             * @example true
+             */
+            changed: boolean;
+            /**
+             * Experiment Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            experiment_id: number;
+            /**
+             * Status
+             * @description Whether the search goes on, is paused or has ended.
+             * @example paused
+             * @enum {string}
+             */
+            status: "running" | "paused" | "ended";
+            /**
+             * Wanted
+             * @description Number of trials that there shall be.
+             * @example 30
+             */
+            wanted: number;
+        };
+        /**
+         * SearchDetail
+         * @description A search with its trials.
+         */
+        SearchDetail: {
+            /** @description The trial with the best value; null before the first value. */
+            best: components["schemas"]["TrialView"] | null;
+            /**
+             * Best So Far
+             * @description The trials that were better than all before, in the order of their ends.
+             */
+            best_so_far: components["schemas"]["BestSoFar"][];
+            /**
+             * Counts
+             * @description Number of trials in each status; a status without trials is absent.
+             * @example {
+             *       "done": 5,
+             *       "running": 2
+             *     }
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * @description Why the search ended; null before.
+             * @example trials
+             */
+            end_cause: components["schemas"]["EndCause"] | null;
+            /**
+             * Experiment Id
+             * @description Id of the experiment.
+             * @example 17
+             */
+            experiment_id: number;
+            /**
+             * Importance
+             * @description Each parameter's share of what makes trials good (PED-ANOVA), the largest first; empty for few trials.
+             * @example {
+             *       "batch": 0.1,
+             *       "schedule.rate": 0.9
+             *     }
+             */
+            importance: {
+                [key: string]: number;
+            };
+            /**
+             * Maximizes
+             * @description Whether a higher value is better.
+             * @example true
+             */
+            maximizes: boolean;
+            /**
+             * Resources
+             * @description Resources of the comparisons, by bracket; empty lists without early stopping.
+             * @example [
+             *       [
+             *         1,
+             *         3,
+             *         9
+             *       ]
+             *     ]
+             */
+            resources: number[][];
+            /** @description The search, with the number of trials and the budget to which it was extended. */
+            spec: components["schemas"]["SearchSpec"];
+            /**
+             * Status
+             * @description Whether the search goes on, is paused or has ended.
+             * @example running
+             * @enum {string}
+             */
+            status: "running" | "paused" | "ended";
+            /**
+             * Trials
+             * @description All trials, in their order.
+             */
+            trials: components["schemas"]["TrialView"][];
+            /**
+             * Used Rank Hours
+             * @description Hours that the runs have used, each times its ranks.
+             * @example 1.25
+             */
+            used_rank_hours: number;
+            /**
+             * Wanted
+             * @description Number of trials that there shall be.
+             * @example 30
+             */
+            wanted: number;
+        };
+        /**
+         * SearchExtension
+         * @description What a search gets more of.
+         */
+        SearchExtension: {
+            /**
+             * Rank Hours
+             * @description The new budget in rank-hours; null: as before.
+             * @default null
+             * @example 200
+             */
+            rank_hours: number | null;
+            /**
+             * Trials
+             * @description The new total number of trials; null: as before.
+             * @default null
+             * @example 60
+             */
+            trials: number | null;
+        };
+        /**
+         * SearchSpec
+         * @description A search: trials whose values a sampler chooses from a space, one run each (or several, that are repeats).
+         */
+        SearchSpec: {
+            /**
+             * At Once
+             * @description Most trials at the same time.
+             * @default 4
+             * @example 4
+             */
+            at_once: number;
+            /** @description What the search may use; null: no limit. */
+            budget?: components["schemas"]["Budget"] | null;
+            /**
+             * Early Stopping
+             * @description Which trials end before their last step.
+             * @default {
+             *       "kind": "none"
+             *     }
+             */
+            early_stopping: components["schemas"]["NoStopping"] | components["schemas"]["MedianStopping"] | components["schemas"]["Asha"] | components["schemas"]["Hyperband"];
+            /**
+             * Goal
+             * @description Whether a higher or a lower value is better; null: by the name of the metric.
+             * @example maximize
+             */
+            goal?: ("maximize" | "minimize") | null;
+            /**
+             * Metric
+             * @description Name of the series that decides.
+             * @default heldout_accuracy
+             * @example heldout_accuracy
+             */
+            metric: string;
+            /** @description Several runs of each trial; null: one run. */
+            repeats?: components["schemas"]["Repeats"] | null;
+            /**
+             * Sampler
+             * @description How the values of the next trial are chosen.
+             */
+            sampler: components["schemas"]["RandomSampler"] | components["schemas"]["GridSampler"] | components["schemas"]["ListSampler"] | components["schemas"]["TpeSampler"] | components["schemas"]["CmaEsSampler"] | components["schemas"]["GpSampler"] | components["schemas"]["PopulationSampler"];
+            /**
+             * Space
+             * @description The parameters: for each dotted path of a run's field the distribution of its values.
+             * @example {
+             *       "schedule.rate": {
+             *         "high": 10,
+             *         "kind": "log_uniform",
+             *         "low": 0.1
+             *       }
+             *     }
+             */
+            space: {
+                [key: string]: components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["Integer"] | components["schemas"]["LogInteger"] | components["schemas"]["Choice"] | components["schemas"]["Normal"];
+            };
+            /**
+             * Trials
+             * @description Number of trials; null: the whole grid or list.
+             * @example 30
+             */
+            trials?: number | null;
+            /**
+             * Value
+             * @description Which value of the series is the trial's: the best one of its curve, or the last one.
+             * @default best
+             * @enum {string}
+             */
+            value: "best" | "last";
         };
         /**
          * Server
@@ -6392,8 +12084,19 @@ export interface components {
              * @example 50000
              */
             heldout_samples: number;
-            /** @description Whether the ranks hold the encoded images in memory; null: files are read for every batch. */
-            in_memory?: components["schemas"]["InMemory"] | null;
+            /**
+             * Image List
+             * @description Path of a list of the training images that are used, as `bigbatch dedup` writes it; null: all. The held-out
+             *     images do not depend on it, and `train_samples` is the number of listed images.
+             * @default null
+             * @example /data/dedup/images.txt
+             */
+            image_list: string | null;
+            /**
+             * @description Whether the ranks hold the encoded images in memory; null: files are read for every batch.
+             * @default null
+             */
+            in_memory: components["schemas"]["InMemory"] | null;
             /**
              * @description Always "shards": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -6443,9 +12146,10 @@ export interface components {
             /**
              * Workers
              * @description Number of processes per rank that decode images; 0: the rank itself; null: by the cpus of the rank.
+             * @default null
              * @example 8
              */
-            workers?: number | null;
+            workers: number | null;
         };
         /**
          * Slurm
@@ -6716,6 +12420,41 @@ export interface components {
             source: components["schemas"]["GitSource"] | null;
         };
         /**
+         * StageProgress
+         * @description How many tasks of a stage are done; a stage begins when the one before it is done.
+         */
+        StageProgress: {
+            /**
+             * Done
+             * @description Number of tasks that are done.
+             * @example 30
+             */
+            done: number;
+            /**
+             * Name
+             * @description `chunks`: the operators up to `components` on each chunk; `merge`: components over the borders of chunks, one
+             *     task; `numbers`: the components' numbers are written for each chunk.
+             * @example chunks
+             * @enum {string}
+             */
+            name: "chunks" | "merge" | "numbers";
+            /**
+             * Tasks
+             * @description Number of tasks.
+             * @example 64
+             */
+            tasks: number;
+        };
+        /**
+         * StartStatus
+         * @description How a start ended.
+         *
+         *     created: an experiment was made. waiting: for the end of the last one. skipped: by the rules of the schedule.
+         *     failed: no experiment could be made.
+         * @enum {string}
+         */
+        StartStatus: "created" | "waiting" | "skipped" | "failed";
+        /**
          * State
          * @description The states of a run.
          *
@@ -6790,10 +12529,293 @@ export interface components {
             warmup_epochs: number;
         };
         /**
+         * StepEdge
+         * @description One step needs another one.
+         */
+        StepEdge: {
+            /**
+             * References
+             * @description What the target takes from the source; empty: it only waits.
+             * @example [
+             *       "{steps.prepare.outputs.data}"
+             *     ]
+             */
+            references: string[];
+            /**
+             * Source
+             * @description The step that must end first.
+             * @example prepare
+             */
+            source: string;
+            /**
+             * Target
+             * @description The step that needs it.
+             * @example train
+             */
+            target: string;
+        };
+        /**
+         * StepGraph
+         * @description The steps of a workflow, and which of them needs which.
+         */
+        StepGraph: {
+            /**
+             * Edges
+             * @description One entry for each pair of steps of which one needs the other.
+             */
+            edges: components["schemas"]["StepEdge"][];
+            /**
+             * Predicted End
+             * @description When the workflow will end by the durations of its steps; null if all have ended, or if a duration is unknown.
+             * @example 2026-11-26T12:00:00Z
+             */
+            predicted_end: string | null;
+            /**
+             * Steps
+             * @description The steps in the order of the spec; empty for an experiment without steps.
+             */
+            steps: components["schemas"]["StepView"][];
+        };
+        /**
+         * StepSpec
+         * @description One step of a workflow. Its runs start when the steps that it needs have ended.
+         */
+        StepSpec: {
+            /**
+             * Axes
+             * @description The grid of the step, as `axes` of an experiment.
+             * @default {}
+             * @example {
+             *       "parameters.lr": [
+             *         0.05,
+             *         0.1,
+             *         0.2
+             *       ]
+             *     }
+             */
+            axes: {
+                [key: string]: unknown[];
+            };
+            /**
+             * Base
+             * @description The run of which every point of the step's grid is a variation, as `base` of an experiment without steps. Its
+             *     texts may refer to other steps: `{steps.prepare.outputs.data}`, `{steps.train.best.spec.schedule.rate}`.
+             * @example {
+             *       "command": "python prepare.py",
+             *       "kind": "program"
+             *     }
+             */
+            base: {
+                [key: string]: unknown;
+            };
+            /**
+             * Best By
+             * @description Metric by which the best run is chosen where a reference names none, as in `{steps.train.best.checkpoint}`; null:
+             *     `heldout_accuracy` for runs of the engine, and none for programs.
+             * @example val_acc
+             */
+            best_by?: string | null;
+            /**
+             * Max Parallel
+             * @description Largest number of the step's runs at the same time on Slurm; null: no limit.
+             * @example 8
+             */
+            max_parallel?: number | null;
+            /**
+             * Name
+             * @description Name of the step, by which other steps refer to it.
+             * @example train
+             */
+            name: string;
+            /**
+             * Needs
+             * @description Steps that must end before this one starts; a step to which a field refers is needed without being named here.
+             * @default []
+             * @example [
+             *       "prepare"
+             *     ]
+             */
+            needs: string[];
+            /**
+             * On Failure
+             * @description What happens if a run of the step fails or is cancelled: `fail`: no further step of the experiment starts;
+             *     `skip`: the steps that need this one are skipped; `continue`: they start, with the runs that succeeded.
+             * @default fail
+             * @enum {string}
+             */
+            on_failure: "fail" | "skip" | "continue";
+            /**
+             * Over
+             * @description Further axes whose values an earlier step makes: for a dotted path the reference to an output, a file with a JSON
+             *     list or one value on each line, or to the values of all runs (`{steps.train.all.checkpoint}`).
+             * @default {}
+             * @example {
+             *       "parameters.shard": "{steps.prepare.outputs.shards}"
+             *     }
+             */
+            over: {
+                [key: string]: string;
+            };
+            /**
+             * Pack
+             * @description Number of the step's runs in one Slurm job; null: each run has its own job.
+             * @example 4
+             */
+            pack?: number | null;
+            /**
+             * Variants
+             * @description Fields that change together, as `variants` of an experiment.
+             * @default []
+             * @example [
+             *       {
+             *         "optimizer": {
+             *           "kind": "sgd"
+             *         },
+             *         "schedule.rate": 0.1
+             *       }
+             *     ]
+             */
+            variants: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * When
+             * @description Condition on figures of earlier steps; if it does not hold, the step and those that need it are skipped. null:
+             *     none.
+             * @example steps.probe.best.loss < 2
+             */
+            when?: string | null;
+        };
+        /**
+         * StepState
+         * @description The states of a step.
+         *
+         *     waiting: it has no runs yet. running: its runs exist, and not all of them have ended. done, failed, cancelled: all
+         *     runs have ended, or the step has ended without runs. skipped: its condition does not hold, or a step that it needs
+         *     was skipped or has failed.
+         * @enum {string}
+         */
+        StepState: "waiting" | "running" | "done" | "failed" | "skipped" | "cancelled";
+        /**
+         * StepView
+         * @description A step of a workflow.
+         */
+        StepView: {
+            /**
+             * Condition
+             * @description The condition `when`; null without one.
+             * @example steps.probe.best.loss < 2
+             */
+            condition: string | null;
+            /**
+             * Counts
+             * @description Number of its runs in each state; a state without runs may be absent.
+             * @example {
+             *       "done": 7,
+             *       "running": 1
+             *     }
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Duration S
+             * @description Seconds that the step took, or will take as far as known: of an ended step the measured time, of a running one by
+             *     its progress, of a waiting one by the last experiment of the same name; null: unknown.
+             * @example 93.5
+             */
+            duration_s: number | null;
+            /**
+             * Ended At
+             * @description When the step ended; null before.
+             * @example 2026-11-26T12:00:00Z
+             */
+            ended_at: string | null;
+            /**
+             * Expanded At
+             * @description When the step got its runs; null before.
+             * @example 2026-11-26T12:00:00Z
+             */
+            expanded_at: string | null;
+            /**
+             * Id
+             * @description Id of the step, as `step_id` of its runs.
+             * @example 3
+             */
+            id: number;
+            /**
+             * Is Critical
+             * @description Whether the step is on the critical path, which decides when the workflow ends.
+             * @example true
+             */
+            is_critical: boolean;
+            /**
+             * Kind
+             * @description Kind of its runs: `engine` or `program`.
+             * @example engine
+             */
+            kind: string;
+            /**
+             * Name
+             * @description Name of the step.
+             * @example train
+             */
+            name: string;
+            /**
+             * Needs
+             * @description Names of the steps that must end before, also of those to which it only refers.
+             * @example [
+             *       "prepare"
+             *     ]
+             */
+            needs: string[];
+            /**
+             * On Failure
+             * @description What happens if a run of the step fails: `fail`, `skip` or `continue`, as the spec says.
+             * @example fail
+             */
+            on_failure: string;
+            /**
+             * Predicted End
+             * @description When the step will end by these durations; null if it has ended, or if a duration before it is unknown.
+             * @example 2026-11-26T12:00:00Z
+             */
+            predicted_end: string | null;
+            /**
+             * Progress
+             * @description Completed training steps over all of its runs, 0 to 1; where their number is unknown, ended runs over all.
+             * @example 0.75
+             */
+            progress: number;
+            /**
+             * Reason
+             * @description Why the step waits, or why it ended so, as a sentence; null if nothing needs a reason.
+             * @example 2 of 8 runs failed
+             */
+            reason: string | null;
+            /**
+             * Size
+             * @description Number of its runs; null: it is known when the steps that it needs have ended.
+             * @example 8
+             */
+            size: number | null;
+            /** @description State of the step. */
+            state: components["schemas"]["StepState"];
+        };
+        /**
          * Stopped
          * @description The result of a request to stop.
          */
         Stopped: {
+            /**
+             * Steps
+             * @description Names of the waiting steps of a workflow that were cancelled; absent without any.
+             * @default []
+             * @example [
+             *       "evaluate"
+             *     ]
+             */
+            steps: string[];
             /**
              * Stopping
              * @description Number of runs that were requested to stop, without runs that had ended before.
@@ -6844,6 +12866,12 @@ export interface components {
              * @example 1250000000
              */
             size_bytes: number;
+            /**
+             * Undo Hours
+             * @description Hours for which the deletion can be undone; the files stay for so long. 0: they are removed at once.
+             * @example 24
+             */
+            undo_hours: number;
         };
         /**
          * SubmitLimits
@@ -7073,6 +13101,98 @@ export interface components {
             };
         };
         /**
+         * Target
+         * @description A target of notifications, without its secrets.
+         */
+        Target: {
+            /**
+             * Delivered At
+             * @description When a message was delivered last; null: never.
+             * @example 2026-11-26T12:00:00Z
+             */
+            delivered_at: string | null;
+            /**
+             * Error
+             * @description Why the newest attempt failed; null: the newest one succeeded, or there was none.
+             * @example the server answered 500
+             */
+            error: string | null;
+            /**
+             * Id
+             * @description Id of the target.
+             * @example 3
+             */
+            id: number;
+            /** @description webhook: a signed POST; apprise: e-mail, Slack and others. */
+            kind: components["schemas"]["TargetKind"];
+            /**
+             * Name
+             * @description Its name.
+             * @example team-slack
+             */
+            name: string;
+            /**
+             * Owner
+             * @description Who stored it; empty if the client gave no name.
+             * @example ada
+             */
+            owner: string;
+            /**
+             * Shown
+             * @description The part of its address that is no secret.
+             * @example https://hooks.example.org/...
+             */
+            shown: string;
+            /**
+             * Waiting
+             * @description Number of messages that are not delivered yet.
+             * @example 0
+             */
+            waiting: number;
+        };
+        /**
+         * TargetChange
+         * @description Changes of a target; a field that is absent or null changes nothing.
+         */
+        TargetChange: {
+            /**
+             * Address
+             * @description New URL.
+             * @default null
+             */
+            address: string | null;
+            /**
+             * Name
+             * @description New name.
+             * @default null
+             * @example team-slack
+             */
+            name: string | null;
+            /**
+             * Secret
+             * @description New key of a webhook's signature.
+             * @default null
+             */
+            secret: string | null;
+        };
+        /**
+         * TargetKind
+         * @description How messages are sent. webhook: a signed POST of JSON. apprise: e-mail, Slack and others by Apprise.
+         * @enum {string}
+         */
+        TargetKind: "webhook" | "apprise";
+        /**
+         * Targets
+         * @description Targets of notifications.
+         */
+        Targets: {
+            /**
+             * Targets
+             * @description The targets in the order of their names.
+             */
+            targets: components["schemas"]["Target"][];
+        };
+        /**
          * TensorBoard
          * @description The scalars of TensorBoard's event files.
          */
@@ -7089,6 +13209,166 @@ export interface components {
              * @enum {string}
              */
             kind: "tensorboard";
+        };
+        /**
+         * TensorPrice
+         * @description The predicted communication of a GPT's forward and backward pass, of one replica on one mesh of ranks.
+         */
+        TensorPrice: {
+            /**
+             * Collectives
+             * @description Number of collectives that a rank takes part in.
+             * @example 58
+             */
+            collectives: number;
+            /**
+             * Kind
+             * @description How the matrices are cut: over a line, a square or a cube.
+             * @example three_d
+             * @enum {string}
+             */
+            kind: "one_d" | "two_d" | "three_d";
+            /**
+             * Seconds
+             * @description Predicted time of these collectives, in seconds.
+             * @example 0.021
+             */
+            seconds: number;
+            /**
+             * Side
+             * @description Number of ranks on an axis of the mesh.
+             * @example 2
+             */
+            side: number;
+            /**
+             * Words Per Rank
+             * @description Numbers of four bytes that a rank sends, the mean over the ranks.
+             * @example 196608
+             */
+            words_per_rank: number;
+        };
+        /**
+         * TensorPriceList
+         * @description The predicted communication of tensor parallelism on every mesh of all ranks, the cheapest first.
+         */
+        TensorPriceList: {
+            /**
+             * Prices
+             * @description The meshes: a line of all ranks, and a square or a cube if their number is one.
+             */
+            prices: components["schemas"]["TensorPrice"][];
+            /**
+             * World
+             * @description Number of ranks: hosts x ranks_per_host.
+             * @example 8
+             */
+            world: number;
+        };
+        /**
+         * Text
+         * @description Windows of a text's bytes, for language models; a fixed shuffle selects the held-out windows.
+         */
+        Text: {
+            /**
+             * Context
+             * @description Length of a sample in bytes.
+             * @default 128
+             * @example 128
+             */
+            context: number;
+            /**
+             * Heldout Samples
+             * @description Number of held-out samples.
+             * @default 512
+             * @example 512
+             */
+            heldout_samples: number;
+            /**
+             * @description Always "text": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "text";
+            /**
+             * Path
+             * @description Path of the file on the compute nodes; null: the modules of Python's standard library there.
+             * @default null
+             * @example /data/book.txt
+             */
+            path: string | null;
+            /**
+             * Train Samples
+             * @description Number of training samples.
+             * @default 8192
+             * @example 8192
+             */
+            train_samples: number;
+        };
+        /**
+         * TextBlock
+         * @description A text.
+         */
+        TextBlock: {
+            /**
+             * @description Kind of the block. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "text";
+            /**
+             * Markdown
+             * @description The text, in Markdown; HTML in it is shown as text.
+             * @example LARS holds up to a batch of **8,192**.
+             */
+            markdown: string;
+        };
+        /**
+         * ThreeD
+         * @description Matrices and activations are cut over a cube of q x q x q ranks (Bian et al., 2021).
+         */
+        ThreeD: {
+            /**
+             * @description Always "three_d": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "three_d";
+            /**
+             * Q
+             * @description Number of ranks on a side of the cube: q^3 ranks are a replica.
+             * @default 2
+             * @example 2
+             */
+            q: number;
+            /**
+             * Save Gathered
+             * @description Save the gathered inputs and weights of layers for the backward pass: a quarter fewer words, more memory.
+             * @default false
+             * @example false
+             */
+            save_gathered: boolean;
+        };
+        /**
+         * Threshold
+         * @description Make a mask of one channel: 1 where the value is at least `at`, else 0.
+         */
+        Threshold: {
+            /**
+             * At
+             * @description Least value inside the mask.
+             * @default 0.5
+             * @example 0.5
+             */
+            at: number;
+            /**
+             * Channel
+             * @description The channel, such as the class of `infer`.
+             * @default 0
+             * @example 0
+             */
+            channel: number;
+            /**
+             * @description Always "threshold": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "threshold";
         };
         /**
          * Torus
@@ -7121,6 +13401,38 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * TpeSampler
+         * @description Tree-structured Parzen estimator (Bergstra et al., 2011): draw where good trials are dense and bad ones rare.
+         */
+        TpeSampler: {
+            /**
+             * @description Always "tpe": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "tpe";
+            /**
+             * Multivariate
+             * @description Whether the parameters are drawn together, so that what depends on two of them is found.
+             * @default true
+             * @example true
+             */
+            multivariate: boolean;
+            /**
+             * Seed
+             * @description Seed of the draws.
+             * @default 0
+             * @example 0
+             */
+            seed: number;
+            /**
+             * Startup Trials
+             * @description Number of random trials at the start.
+             * @default 10
+             * @example 10
+             */
+            startup_trials: number;
+        };
+        /**
          * Tree
          * @description Binomial reduction tree (Iandola et al., FireCaffe, 2015): 2 log2 n rounds of the whole vector.
          */
@@ -7145,6 +13457,133 @@ export interface components {
             wire?: ("bfloat16" | "float16") | null;
         };
         /**
+         * TrialStatus
+         * @description How far a trial is.
+         *
+         *     running: its runs are queued, or train. waiting: stopped at a comparison; it goes on from its checkpoint as soon as
+         *     it is among the best. suspended: stopped because the search is paused. done: its runs are done. stopped: it ended
+         *     early, for good. failed: it has no value.
+         * @enum {string}
+         */
+        TrialStatus: "running" | "waiting" | "suspended" | "done" | "stopped" | "failed";
+        /**
+         * TrialView
+         * @description A trial of a search.
+         */
+        TrialView: {
+            /**
+             * Asked At
+             * Format: date-time
+             * @description When the sampler chose its values.
+             * @example 2026-11-26T08:00:00Z
+             */
+            asked_at: string;
+            /**
+             * Bracket
+             * @description Bracket of Hyperband, from 0; 0 without Hyperband.
+             * @example 0
+             */
+            bracket: number;
+            /**
+             * Ended At
+             * @description When its end was stored; null before.
+             * @example 2026-11-26T08:00:00Z
+             */
+            ended_at: string | null;
+            /** @description The member and the generation of population-based training; null with other samplers. */
+            lineage: components["schemas"]["Lineage"] | null;
+            /**
+             * Message
+             * @description Why it failed or was stopped; null if its status says all.
+             * @example a run of it failed
+             */
+            message: string | null;
+            /**
+             * Number
+             * @description Number of the trial, from 0.
+             * @example 4
+             */
+            number: number;
+            /**
+             * Params
+             * @description The values of the parameters, by dotted path; a parameter whose conditions do not hold is absent.
+             * @example {
+             *       "schedule.rate": 2.31
+             *     }
+             */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * Run Ids
+             * @description Ids of its runs; several are repeats.
+             * @example [
+             *       42
+             *     ]
+             */
+            run_ids: number[];
+            /**
+             * Rungs
+             * @description Its value at each comparison; null: the value there was not finite.
+             * @example [
+             *       0.41,
+             *       0.87
+             *     ]
+             */
+            rungs: (number | null)[];
+            /** @description How far the trial is. */
+            status: components["schemas"]["TrialStatus"];
+            /**
+             * Value
+             * @description Value of the metric; null: there is none yet, or the trial failed or diverged and counts as the worst.
+             * @example 0.983
+             */
+            value: number | null;
+        };
+        /**
+         * TwoD
+         * @description Matrices and activations are cut in blocks of a square of q x q ranks, by SUMMA (Xu et al., Optimus, 2021).
+         */
+        TwoD: {
+            /**
+             * @description Always "two_d": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "two_d";
+            /**
+             * Q
+             * @description Number of ranks on a side of the square: q^2 ranks are a replica.
+             * @default 2
+             * @example 2
+             */
+            q: number;
+        };
+        /**
+         * UNet3D
+         * @description 3-D U-Net (Çiçek et al., 2016) without batch normalization, for volumes: the class of each voxel.
+         */
+        UNet3D: {
+            /**
+             * @description Always "unet3d": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "unet3d";
+            /**
+             * Levels
+             * @description Number of levels, each with voxels of twice the edge.
+             * @default 3
+             * @example 3
+             */
+            levels: number;
+            /**
+             * Width
+             * @description Number of channels of the first level; each further level has twice as many.
+             * @default 8
+             * @example 8
+             */
+            width: number;
+        };
+        /**
          * UnchangedRun
          * @description A run that a request left as it is.
          */
@@ -7163,6 +13602,68 @@ export interface components {
              * @example the run has not ended
              */
             why: string;
+        };
+        /**
+         * Uniform
+         * @description A number between two bounds, each equally likely.
+         */
+        Uniform: {
+            /**
+             * High
+             * @description The greatest value.
+             * @example 0.99
+             */
+            high: number;
+            /**
+             * @description Always "uniform": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "uniform";
+            /**
+             * Low
+             * @description The least value.
+             * @example 0.8
+             */
+            low: number;
+            /**
+             * Only If
+             * @description Conditions: the parameter is set only in trials in which each of these parameters of the kind `choice` has one
+             *     of its listed values. Without conditions every trial sets it.
+             * @default {}
+             * @example {
+             *       "optimizer.kind": [
+             *         "lars",
+             *         "lamb"
+             *       ]
+             *     }
+             */
+            only_if: {
+                [key: string]: unknown[];
+            };
+            /**
+             * Step
+             * @description Distance between two values, from `low` on; null: every number. A grid needs it.
+             * @example 0.05
+             */
+            step?: number | null;
+        };
+        /**
+         * VGG
+         * @description VGG (Simonyan & Zisserman, 2014) without normalization: 138,357,544 and 143,667,240 parameters.
+         */
+        VGG: {
+            /**
+             * Dropout
+             * @description Fraction of the activations that dropout sets to 0.
+             * @default 0.5
+             * @example 0.5
+             */
+            dropout: number;
+            /**
+             * @description Selects this choice, and its number of layers. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "vgg16" | "vgg19";
         };
         /**
          * ValidationIssue
@@ -7219,6 +13720,204 @@ export interface components {
              * @example 0.2
              */
             second: unknown;
+        };
+        /**
+         * View
+         * @description A saved view.
+         */
+        View: {
+            /**
+             * Deleted At
+             * @description When it was deleted: a deletion can be undone for a day; null: it was not deleted.
+             * @example null
+             */
+            deleted_at: string | null;
+            /**
+             * Id
+             * @description Id of the view; `/views/3` of the dashboard opens it.
+             * @example 3
+             */
+            id: number;
+            /**
+             * Name
+             * @description Its name.
+             * @example failed LARS runs
+             */
+            name: string;
+            /**
+             * Owner
+             * @description Who saved it; empty if the client gave no name.
+             * @example ada
+             */
+            owner: string;
+            /** @description The page that it shows. */
+            page: components["schemas"]["ViewPage"];
+            /**
+             * Query
+             * @description The query of the page's address, without `?`.
+             * @example where=state+%3D+failed&group=batch
+             */
+            query: string;
+            /**
+             * Updated At
+             * Format: date-time
+             * @description When it was saved or changed last.
+             * @example 2026-11-26T12:00:00Z
+             */
+            updated_at: string;
+        };
+        /**
+         * ViewChange
+         * @description Changes of a view; a field that is absent or null changes nothing.
+         */
+        ViewChange: {
+            /**
+             * Deleted
+             * @description true: delete it; false: undo the deletion.
+             * @default null
+             * @example false
+             */
+            deleted: boolean | null;
+            /**
+             * Name
+             * @description New name.
+             * @default null
+             * @example failed LARS runs
+             */
+            name: string | null;
+            /**
+             * Query
+             * @description New query of the page's address.
+             * @default null
+             * @example where=state+%3D+failed
+             */
+            query: string | null;
+        };
+        /**
+         * ViewPage
+         * @description The pages whose views can be saved.
+         * @enum {string}
+         */
+        ViewPage: "experiments" | "runs" | "compare";
+        /**
+         * Views
+         * @description Saved views.
+         */
+        Views: {
+            /**
+             * Views
+             * @description The views in the order of their names.
+             */
+            views: components["schemas"]["View"][];
+        };
+        /**
+         * Volume
+         * @description Inference over a volume, chunk by chunk: each chunk is a task that any worker may lease.
+         */
+        Volume: {
+            /**
+             * Block
+             * @description Voxels of a storage block of the outputs; it divides `chunk`, so that no two tasks write the same block; null:
+             *     one block for each chunk.
+             * @example [
+             *       32,
+             *       32,
+             *       32
+             *     ]
+             */
+            block?: number[] | null;
+            /**
+             * Chunk
+             * @description Voxels of the part of the output that one task makes, along z, y and x.
+             * @example [
+             *       64,
+             *       64,
+             *       64
+             *     ]
+             */
+            chunk: number[];
+            /**
+             * Lease S
+             * @description Seconds without a sign of life of a worker after which others take over its task.
+             * @default 120
+             * @example 120
+             */
+            lease_s: number;
+            /**
+             * Operators
+             * @description What is done with each chunk, in this order: first `read`, last `write`.
+             * @example [
+             *       {
+             *         "kind": "read",
+             *         "path": "/data/em.zarr"
+             *       },
+             *       {
+             *         "kind": "infer",
+             *         "overlap": [
+             *           8,
+             *           8,
+             *           8
+             *         ],
+             *         "patch": [
+             *           32,
+             *           32,
+             *           32
+             *         ]
+             *       },
+             *       {
+             *         "kind": "write",
+             *         "path": "out"
+             *       }
+             *     ]
+             */
+            operators: (components["schemas"]["Read"] | components["schemas"]["Normalize"] | components["schemas"]["Infer"] | components["schemas"]["Threshold"] | components["schemas"]["Components"] | components["schemas"]["Write"])[];
+            /**
+             * Work
+             * @description Folder on the shared file system with leases and finished tasks: runs with the same folder share the tasks; null:
+             *     a folder of the run.
+             * @example /scratch/em-labels
+             */
+            work?: string | null;
+        };
+        /**
+         * Write
+         * @description Write what was made so far, in whole storage blocks.
+         */
+        Write: {
+            /**
+             * Format
+             * @description How it is stored: `raw`: plain numbers in a file for each block, with volume.json; `zarr`: Zarr 3.
+             * @default raw
+             * @enum {string}
+             */
+            format: "zarr" | "raw";
+            /**
+             * @description Always "write": the name by which a spec selects this choice. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "write";
+            /**
+             * Path
+             * @description Folder of the new volume; a relative path is in the run's folder, where it may be one of its `outputs`.
+             * @example labels.zarr
+             */
+            path: string;
+        };
+        /**
+         * Writers
+         * @description The writers of a run, so that a client that lost its place can go on.
+         */
+        Writers: {
+            /**
+             * Next
+             * @description The number of each writer's next batch, by the writer's name; another writer begins with 1.
+             * @example {
+             *       "rank-0": 17
+             *     }
+             */
+            next: {
+                [key: string]: number;
+            };
         };
     };
     responses: never;
@@ -7290,7 +13989,84 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_node_failures: {
+        parameters: {
+            query?: {
+                /** @description Length of the period until now, in days. */
+                days?: number;
+                /** @description Largest number of nodes. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeFailureReport"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7308,8 +14084,10 @@ export interface operations {
                 hosts?: number;
                 /** @description Number of ranks on each host. */
                 ranks_per_host?: number;
-                /** @description The collective. */
+                /** @description The collective, or the way of another operation: `ring`, `halving_doubling` or `tree`. */
                 kind: "ring" | "torus" | "tree" | "colors" | "hierarchical" | "halving_doubling" | "server";
+                /** @description What the plan does: the sum on all ranks, or an operation of tensor parallelism. */
+                operation?: "all_reduce" | "all_gather" | "reduce_scatter" | "broadcast" | "reduce";
                 /** @description Number of rows of the collective `torus`; without it, one row per host. */
                 rows?: number | null;
                 /** @description Number of colors of the collective `colors`; without it 4. */
@@ -7398,7 +14176,9 @@ export interface operations {
                 inside_latency_s?: number;
                 /** @description Processor time of the sender and of the receiver of each message, in seconds. */
                 message_s?: number;
-                /** @description Size of the vector that the ranks sum, in bytes. */
+                /** @description What the ranks carry out: the sum on all ranks, or an operation of tensor parallelism. */
+                operation?: "all_reduce" | "all_gather" | "reduce_scatter" | "broadcast" | "reduce";
+                /** @description Size of the whole vector, in bytes. */
                 bytes: number;
             };
             header?: never;
@@ -7452,6 +14232,257 @@ export interface operations {
             };
             /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_tensor_prices: {
+        parameters: {
+            query?: {
+                /** @description Number of hosts. */
+                hosts?: number;
+                /** @description Number of ranks on each host. */
+                ranks_per_host?: number;
+                /** @description Rate over the link of a host in each direction, in bytes per second. */
+                rate?: number;
+                /** @description Rate at which a rank sends inside its host, in bytes per second. */
+                inside_rate?: number;
+                /** @description Bytes per second that a rank adds. */
+                add_rate?: number;
+                /** @description Latency of a message between two hosts, in seconds. */
+                latency_s?: number;
+                /** @description Latency of a message between two ranks of one host, in seconds. */
+                inside_latency_s?: number;
+                /** @description Processor time of the sender and of the receiver of each message, in seconds. */
+                message_s?: number;
+                /** @description Width of the GPT. */
+                width?: number;
+                /** @description Number of its blocks. */
+                layers?: number;
+                /** @description Number of its tokens. */
+                vocabulary?: number;
+                /** @description Tokens of a sample. */
+                context?: number;
+                /** @description Samples of a pass of one replica. */
+                samples?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TensorPriceList"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_deletions: {
+        parameters: {
+            query?: {
+                /** @description So many deletions are left out: `next` of the page before. */
+                skip?: number;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_DeletionView_"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_events: {
+        parameters: {
+            query?: {
+                /** @description Ids of experiments that the stream follows, with all their runs. */
+                experiment?: number[];
+                /** @description Ids of runs that the stream follows, with their logs. */
+                run?: number[];
+                /** @description Id of the last event that the client got: the stream begins with what changed since. */
+                after?: number | null;
+            };
+            header?: {
+                /** @description The same as `after`, which browsers send by themselves when they connect again. */
+                "last-event-id"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7545,7 +14576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7561,8 +14592,10 @@ export interface operations {
             query?: {
                 /** @description Id of the experiment that the new one repeats or varies. */
                 origin?: number | null;
-                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
+                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find; carry out runs with `reuse` although finished runs have equal results. */
                 force?: boolean;
+                /** @description Carry out this step of the workflow and all that need it, although finished runs have equal results. Earlier steps take such results if their runs have `reuse: true`. */
+                from_step?: string | null;
                 /** @description Only check the experiment: store nothing, and answer 200 with the runs that it describes. */
                 dry_run?: boolean;
             };
@@ -7673,7 +14706,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7730,7 +14763,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7757,7 +14790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7819,7 +14852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7873,7 +14906,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7938,7 +14971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7983,7 +15016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8003,6 +15036,8 @@ export interface operations {
                 target?: number | null;
                 /** @description Index of the group to compare with; default: 0. */
                 baseline?: number | null;
+                /** @description Return only the runs of this step of a workflow. */
+                step?: string | null;
             };
             header?: never;
             path: {
@@ -8047,7 +15082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8074,7 +15109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8131,7 +15166,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8158,7 +15193,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8182,7 +15217,7 @@ export interface operations {
                 to?: number;
                 /** @description RUN:STEP for each run (its id) of which the caller has the points up to this step: only later buckets of it are returned. A chart that grows asks for its last bucket again. */
                 after?: string[];
-                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 100,000 buckets. */
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 50,000 buckets. */
                 buckets?: number;
             };
             header?: never;
@@ -8228,7 +15263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8255,7 +15290,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8317,7 +15352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8344,7 +15379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8408,7 +15443,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8435,7 +15470,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8449,7 +15484,7 @@ export interface operations {
     add_points: {
         parameters: {
             query?: {
-                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find. */
+                /** @description Accept resources that contradict the newest report of the cluster, and imported nets whose module the service does not find; carry out runs with `reuse` although finished runs have equal results. */
                 force?: boolean;
             };
             header?: never;
@@ -8503,7 +15538,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8557,7 +15592,120 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_experiment_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Restored"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8625,7 +15773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8670,7 +15818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8688,6 +15836,8 @@ export interface operations {
                 after?: number;
                 /** @description Return only runs in this state. */
                 state?: components["schemas"]["State"] | null;
+                /** @description Return only the runs of this step of a workflow. */
+                step?: string | null;
                 /** @description Largest number of items in the page. */
                 limit?: number;
             };
@@ -8734,7 +15884,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8761,7 +15911,418 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchDetail"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    extend_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The new number of trials and budget. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchExtension"];
+                "application/yaml": components["schemas"]["SearchExtension"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchChanged"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchChanged"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchChanged"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8818,7 +16379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8845,7 +16406,91 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_steps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepGraph"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8904,7 +16549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8949,7 +16594,177 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_points: {
+        parameters: {
+            query?: {
+                /** @description Format of the file. */
+                format?: components["schemas"]["ExportFormat"];
+                /** @description Names of series; without one, all series. */
+                name?: string[];
+                /** @description First step of the chart. */
+                from?: number;
+                /** @description Last step of the chart. */
+                to?: number;
+                /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
+                where?: string | null;
+                /** @description Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the name, the description, the notes or a tag of the experiment, in capitals or small letters. */
+                q?: string | null;
+                /** @description Only the runs of this experiment, archived ones too; a column that no run has is empty. */
+                experiment?: number | null;
+                /** @description Only the runs with these ids, archived ones too; repeat it. */
+                run?: number[];
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The table in the format. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_runs: {
+        parameters: {
+            query?: {
+                /** @description Format of the file. */
+                format?: components["schemas"]["ExportFormat"];
+                /** @description Fields by which the runs are sorted, each with - in front for the reverse order; without it the newest runs come first. Runs without a value come last. */
+                sort?: string | null;
+                /** @description Fields whose values the rows have; repeat it. */
+                column?: string[];
+                /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
+                where?: string | null;
+                /** @description Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the name, the description, the notes or a tag of the experiment, in capitals or small letters. */
+                q?: string | null;
+                /** @description Only the runs of this experiment, archived ones too; a column that no run has is empty. */
+                experiment?: number | null;
+                /** @description Only the runs with these ids, archived ones too; repeat it. */
+                run?: number[];
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The table in the format. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                    "application/vnd.apache.parquet": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8976,6 +16791,1144 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_kfac_price: {
+        parameters: {
+            query: {
+                /** @description Number of hosts. */
+                hosts?: number;
+                /** @description Number of ranks on each host. */
+                ranks_per_host?: number;
+                /** @description Rate over the link of a host in each direction, in bytes per second. */
+                rate?: number;
+                /** @description Rate at which a rank sends inside its host, in bytes per second. */
+                inside_rate?: number;
+                /** @description Bytes per second that a rank adds. */
+                add_rate?: number;
+                /** @description Latency of a message between two hosts, in seconds. */
+                latency_s?: number;
+                /** @description Latency of a message between two ranks of one host, in seconds. */
+                inside_latency_s?: number;
+                /** @description Processor time of the sender and of the receiver of each message, in seconds. */
+                message_s?: number;
+                /** @description The net. */
+                model: ("convnet" | "lenet" | "alexnet" | "alexnet_bn" | "nin" | "googlenet" | "googlenet_bn" | "vgg16" | "vgg19") | ("resnet18" | "resnet34" | "resnet50" | "resnet101" | "resnet50_v2");
+                /** @description Side of the square images, in pixels. */
+                pixels?: number;
+                /** @description Number of classes. */
+                classes?: number;
+                /** @description Samples of a rank at each step. */
+                samples?: number;
+                /** @description Operations per second that a rank makes in products of matrices. */
+                flops?: number;
+                /** @description Speed of eigendecompositions as a fraction of `flops`. */
+                decomposition_efficiency?: number;
+                /** @description Steps between two updates of the factors. */
+                factor_every?: number;
+                /** @description Steps between two updates of the inverses. */
+                inverse_every?: number;
+                /** @description Eigendecompositions or inverses. */
+                method?: "eigen" | "inverse";
+                /** @description Fraction of the ranks that have the inverses of a layer: 1 is the variant comm_opt, 0 the variant layer_wise. */
+                fraction?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KFACPriceView"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_notify_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Only of this experiment; without it of all. */
+                experiment?: number | null;
+                /** @description Only to this target; without it to all. */
+                target?: number | null;
+                /** @description Only deliveries with a lower id, for the next page. */
+                before?: number | null;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deliveries"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_notify_rules: {
+        parameters: {
+            query?: {
+                /** @description Only of this experiment; without it of all. */
+                experiment?: number | null;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rules"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_notify_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The rule, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRule"];
+                "application/yaml": components["schemas"]["NewRule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rule"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_notify_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the rule. */
+                rule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_notify_targets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Targets"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_notify_target: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The target, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTarget"];
+                "application/yaml": components["schemas"]["NewTarget"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Target"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_notify_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the target. */
+                target_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_notify_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the target. */
+                target_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The changes, as JSON or YAML. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TargetChange"];
+                "application/yaml": components["schemas"]["TargetChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Target"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    send_test_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path: {
+                /** @description Id of the target. */
+                target_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_training: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The training job, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanRequest"];
+                "application/yaml": components["schemas"]["PlanRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlanReport"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_devices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceView"][];
                 };
             };
             /** @description The response has not changed since the one with the ETag in If-None-Match. */
@@ -9084,13 +18037,1013 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_recipes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recipe"][];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_recording: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A text that the client chooses for this request, so that it can repeat the request safely: the service carries out a key's document once. */
+                "idempotency-key"?: string | null;
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The new experiment. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordingRequest"];
+                "application/yaml": components["schemas"]["RecordingRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recording"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_recorded_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The runs, each with a key of its own. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordedRunsRequest"];
+                "application/yaml": components["schemas"]["RecordedRunsRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordedRuns"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_reports: {
+        parameters: {
+            query?: {
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reports"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_report: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The report, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewReport"];
+                "application/yaml": components["schemas"]["NewReport"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportView"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the report. */
+                report_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportDetail"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the report. */
+                report_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The changes, as JSON or YAML. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReportChange"];
+                "application/yaml": components["schemas"]["ReportChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportDetail"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_report_block: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the report. */
+                report_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The block, as JSON. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddedBlock"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportBlock"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replace_report_text: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the report. */
+                report_id: number;
+                /** @description Id of the block. */
+                block_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The new text, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TextBlock"];
+                "application/yaml": components["schemas"]["TextBlock"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportBlock"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_report: {
+        parameters: {
+            query?: {
+                /** @description Form of the file: one HTML page, or Markdown. */
+                format?: components["schemas"]["ExportedReportFormat"];
+            };
+            header?: never;
+            path: {
+                /** @description Id of the report. */
+                report_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report as one file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                    "text/markdown": string;
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
@@ -9109,7 +19062,7 @@ export interface operations {
                 sort?: components["schemas"]["RunSort"];
                 /** @description Largest number of items in the page. */
                 limit?: number;
-                /** @description Return only runs with this text in the notes, a tag or the name of the experiment; capitals and small letters differ. */
+                /** @description Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the name, the description, the notes or a tag of the experiment, in capitals or small letters. */
                 q?: string | null;
                 /** @description Return only items with this tag. */
                 tag?: string | null;
@@ -9174,7 +19127,265 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_comparison: {
+        parameters: {
+            query: {
+                /** @description Ids of the runs; repeat it. */
+                run: number[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunComparison"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_curves_of_runs: {
+        parameters: {
+            query: {
+                /** @description Ids of the runs; repeat it. */
+                run: number[];
+                /** @description Name of the series. */
+                name?: string;
+                /** @description First step of the chart. */
+                from?: number;
+                /** @description Last step of the chart. */
+                to?: number;
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 50,000 buckets. */
+                buckets?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparedCurves"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_groups: {
+        parameters: {
+            query: {
+                /** @description Fields whose values the runs of a group share; repeat it. A run with several tags is in the group of each of them. */
+                by: string[];
+                /** @description Fields with numbers whose mean, deviation and range each group has; repeat it. */
+                figure?: string[];
+                /** @description Fields of the grouping, figures (by their means) and `count`, each with - in front for the reverse order; without it the groups are in the order of their values. Groups without a value come last. */
+                sort?: string | null;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+                /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
+                where?: string | null;
+                /** @description Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the name, the description, the notes or a tag of the experiment, in capitals or small letters. */
+                q?: string | null;
+                /** @description Only the runs of this experiment, archived ones too; a column that no run has is empty. */
+                experiment?: number | null;
+                /** @description Only the runs with these ids, archived ones too; repeat it. */
+                run?: number[];
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunGroups"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9246,7 +19457,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9260,22 +19471,26 @@ export interface operations {
     get_run_table: {
         parameters: {
             query?: {
-                /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
-                where?: string | null;
-                /** @description Return only runs with this text in the notes, a tag or the name of the experiment; capitals and small letters differ. */
-                q?: string | null;
                 /** @description Fields by which the runs are sorted, each with - in front for the reverse order; without it the newest runs come first. Runs without a value come last. */
                 sort?: string | null;
                 /** @description Fields whose values the rows have; repeat it. */
                 column?: string[];
-                /** @description Only the runs of this experiment, archived ones too; a column that no run has is empty. */
-                experiment?: number | null;
-                /** @description Return what is archived, instead of what is not. */
-                archived?: boolean;
+                /** @description Whether columns that no run has are left out of the answer, in place of an error. */
+                skip_unknown?: boolean;
                 /** @description Number of rows before the page. */
                 offset?: number;
                 /** @description Largest number of items in the page. */
                 limit?: number;
+                /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
+                where?: string | null;
+                /** @description Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the name, the description, the notes or a tag of the experiment, in capitals or small letters. */
+                q?: string | null;
+                /** @description Only the runs of this experiment, archived ones too; a column that no run has is empty. */
+                experiment?: number | null;
+                /** @description Only the runs with these ids, archived ones too; repeat it. */
+                run?: number[];
+                /** @description Return what is archived, instead of what is not. */
+                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -9335,7 +19550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9412,7 +19627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9469,7 +19684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9496,7 +19711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9558,7 +19773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9612,7 +19827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9677,7 +19892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9722,7 +19937,366 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_artifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunArtifacts"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+                /** @description Name of the artifact. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file; a folder or a checkpoint as a tar archive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "application/x-tar": string;
+                };
+            };
+            /** @description The part of the file that `Range` names. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The requested part lies behind the end of the file. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_checkpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCheckpoints"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_chunks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChunkStates"] | null;
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9742,7 +20316,7 @@ export interface operations {
                 from?: number;
                 /** @description Last step of the chart. */
                 to?: number;
-                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 100,000 buckets. */
+                /** @description In about how many buckets the steps of the chart are divided: its width in pixels. All curves of an answer together have at most about 50,000 buckets. */
                 buckets?: number;
             };
             header?: never;
@@ -9788,7 +20362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9815,7 +20389,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9875,7 +20449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9902,7 +20476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9962,7 +20536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9989,7 +20563,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10057,7 +20631,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10111,7 +20685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10125,10 +20699,18 @@ export interface operations {
     get_run_log: {
         parameters: {
             query?: {
-                /** @description First byte to return; below 0: this number of bytes before the end of the log. */
-                offset?: number;
+                /** @description First byte to return, by default 0; below 0: this number of bytes before the end of the log. A search reads from here to the end, by default the whole log. */
+                offset?: number | null;
+                /** @description A search reads the bytes before this one, by default before the end of the log: `before=offset` continues an earlier search. */
+                before?: number | null;
                 /** @description Largest number of bytes. */
                 limit?: number;
+                /** @description Search the lines of this rank. */
+                rank?: number | null;
+                /** @description Search the lines with this text; capitals do not matter. */
+                search?: string | null;
+                /** @description Search the lines of at least this level; a line that names none is `info`, and a traceback is an error as a whole. */
+                level?: components["schemas"]["LogLevel"] | null;
             };
             header?: never;
             path: {
@@ -10173,7 +20755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10200,7 +20782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10264,7 +20846,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10291,7 +20873,125 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_run_points: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The batch, as JSON. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PointsBatch"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PointsReceived"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10348,7 +21048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10375,7 +21075,120 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_run_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Restored"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10443,7 +21256,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10488,7 +21301,91 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_reuse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReuse"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10545,7 +21442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10572,7 +21469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10634,7 +21531,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10661,7 +21558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10720,7 +21617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10765,7 +21662,732 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_writers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Writers"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_schedules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedules"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_schedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The schedule, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSchedule"];
+                "application/yaml": components["schemas"]["NewSchedule"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleView"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleDetail"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the schedule. */
+                schedule_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The change, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleChange"];
+                "application/yaml": components["schemas"]["ScheduleChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleView"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_scripts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The experiment, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentSpec"];
+                "application/yaml": components["schemas"]["ExperimentSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scripts"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10827,7 +22449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10881,7 +22503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10942,7 +22564,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10996,7 +22618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11053,7 +22675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11080,7 +22702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11140,7 +22762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11176,7 +22798,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11236,7 +22858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11272,7 +22894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11334,7 +22956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such experiment, run or snapshot. */
+            /** @description There is no such experiment, run, snapshot or view. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11370,7 +22992,486 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    predict_starts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The experiment, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentSpec"];
+                "application/yaml": components["schemas"]["ExperimentSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PredictedStarts"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_views: {
+        parameters: {
+            query?: {
+                /** @description Return only views of this page; without it those of all pages. */
+                page?: components["schemas"]["ViewPage"] | null;
+                /** @description Largest number of items in the page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Views"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_view: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description User of the client: the owner of a new experiment whose spec names none, and the person that the history of a run names. It gives no rights. */
+                "Bigbatch-User"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The view, as JSON or YAML. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewView"];
+                "application/yaml": components["schemas"]["NewView"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the view. */
+                view_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    patch_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the view. */
+                view_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The changes, as JSON or YAML. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ViewChange"];
+                "application/yaml": components["schemas"]["ViewChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description The body is not a valid JSON or YAML document. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The content type of the body is not supported. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11435,7 +23536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The database does not answer, or the service is busy. */
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -12,9 +12,10 @@ export interface MenuItem {
 interface Props {
   label: string;
   items: MenuItem[];
+  isSmall?: boolean;
 }
 
-export function Menu({ label, items }: Props) {
+export function Menu({ label, items, isSmall = false }: Props) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -45,7 +46,7 @@ export function Menu({ label, items }: Props) {
     >
       <button
         ref={opener}
-        className="button"
+        className={classNames("button", isSmall && "small")}
         aria-haspopup="menu"
         aria-expanded={isOpen}
         onClick={() => {

@@ -35,8 +35,8 @@ export function alignColumns(columns: Column[]): Aligned {
   return { x: x as number[], ys: ys as Values[] };
 }
 
-/** Return centered moving averages over about a fortieth of the column, without a lag; gaps remain gaps. */
-export function smooth(column: Column): Column {
+/** Return centered moving averages over a share of the column, without a lag; gaps remain gaps. */
+export function smooth(column: Column, share = 1 / 40): Column {
   const { steps, values } = column;
   const sums = [0];
   const counts = [0];
@@ -44,7 +44,7 @@ export function smooth(column: Column): Column {
     sums.push((sums[index] ?? 0) + (value ?? 0));
     counts.push((counts[index] ?? 0) + (value === null ? 0 : 1));
   });
-  const half = Math.floor(values.length / 80);
+  const half = Math.floor((values.length * share) / 2);
   const smoothed = values.map((value, index) => {
     if (value === null) return null;
     // The window is symmetric; otherwise the ends of a slope would bend towards its middle.
@@ -53,4 +53,19 @@ export function smooth(column: Column): Column {
     return ((sums[to] ?? 0) - (sums[from] ?? 0)) / ((counts[to] ?? 0) - (counts[from] ?? 0));
   });
   return { steps, values: smoothed };
+}
+
+/** Return the value of a line at a place: that of its last point up to there, else of its first one. */
+export function valueAt(
+  x: readonly number[],
+  values: readonly Values[number][],
+  place: number,
+): number | null {
+  let found: number | null = null;
+  for (const [index, at] of x.entries()) {
+    if (at > place && found !== null) break;
+    const value = values[index];
+    if (typeof value === "number") found = value;
+  }
+  return found;
 }

@@ -1,5 +1,5 @@
 /** A curve as a chart draws it: from the buckets of the API, which have few points for each pixel. */
-import type { BucketedCurve, Column } from "@/shared/api/types";
+import type { BucketedCurve, Column, RunBucketedCurve } from "@/shared/api/types";
 import { append, lastStep } from "./column";
 
 export interface Curve {
@@ -7,8 +7,11 @@ export interface Curve {
   envelope: Column;
   mean: Column; // of each bucket
   last: Column; // of each bucket
+  middles: Column; // the means at the middles of the buckets, for interpolation
   counts: number[]; // points of each bucket
   end: number; // the last step of the whole series
+  devices: number; // of the run
+  restarts: readonly number[]; // steps from which attempts resumed
   notFinite: NotFinite[];
 }
 
@@ -22,10 +25,14 @@ const KINDS = ["nan", "infinity", "minus_infinity"] as const;
 const MOST_FACTOR = 2.5; // of the buckets that a chart asks for
 
 /** Return `known` with the buckets of the answer, which replace those from their first step on. */
-export function grow(known: Curve | undefined, fresh: BucketedCurve): Curve {
+export function grow(
+  known: Curve | undefined,
+  fresh: BucketedCurve & Partial<Pick<RunBucketedCurve, "devices" | "restarts">>,
+): Curve {
   const { steps, counts, mean, last } = fresh;
   const notFinite = KINDS.flatMap((kind) => fresh[kind].map((step) => ({ step, kind })));
-  const end = fresh.last_step;
+  const facts = { end: fresh.last_step, devices: fresh.devices ?? 1, restarts: fresh.restarts ?? [] };
+  const middles = { steps: middlesOf(fresh), values: mean };
   const first = steps[0];
   if (!known || first === undefined)
     return known && first === undefined
@@ -34,8 +41,9 @@ export function grow(known: Curve | undefined, fresh: BucketedCurve): Curve {
           envelope: envelopeOf(fresh, null),
           mean: { steps, values: mean },
           last: { steps, values: last },
+          middles,
           counts,
-          end,
+          ...facts,
           notFinite,
         };
   const after = first - 1;
@@ -44,10 +52,16 @@ export function grow(known: Curve | undefined, fresh: BucketedCurve): Curve {
     envelope: append(known.envelope, envelopeOf(fresh, known.mean.values[length - 1] ?? null), after),
     mean: append(known.mean, { steps, values: mean }, after),
     last: append(known.last, { steps, values: last }, after),
+    middles: append(known.middles, middles, after),
     counts: known.counts.slice(0, length).concat(counts),
-    end,
+    ...facts,
     notFinite: known.notFinite.filter(({ step }) => step <= after).concat(notFinite),
   };
+}
+
+/** Return the steps in the middle of the buckets. */
+export function middlesOf({ steps, width, last_step }: Pick<BucketedCurve, "steps" | "width" | "last_step">) {
+  return steps.map((step) => Math.min(step + (width - 1) / 2, last_step));
 }
 
 /** Return the first step of the last bucket, which a growing curve asks for again; -1 without one. */

@@ -8,6 +8,8 @@ const PREFIXES = [
   [1e4, "k"],
 ] as const;
 
+const SUFFIXES: Partial<Record<Intl.LDMLPluralRule, string>> = { one: "st", two: "nd", few: "rd" };
+
 /** Return a measured value with four significant digits: 0.1235, 12.35, 12.35k, 1.235e-5. */
 export function formatNumber(value: number | null | undefined, digits = 4): string {
   if (!isNumber(value)) return MISSING;
@@ -39,6 +41,12 @@ export function formatMemory(value: number | null | undefined): string {
 /** Return a count with its noun: "1 run", "12 runs". */
 export function pluralize(value: number, noun: string): string {
   return `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** Return a place: 1st, 2nd, 13th, 1,021st. */
+export function ordinal(value: number): string {
+  const form = new Intl.PluralRules("en-US", { type: "ordinal" }).select(value);
+  return `${formatCount(value)}${SUFFIXES[form] ?? "th"}`;
 }
 
 /** Return a short number for an axis: 0.05, 1.5k, 2e-4, 1e18. */

@@ -28,10 +28,16 @@ export function valueText(value: unknown): string {
     .join(" ");
 }
 
+/** Return fractions with four significant digits, since a sampler draws sixteen; whole numbers stay as they are. */
+export function shortened(value: unknown): unknown {
+  const isFraction = typeof value === "number" && !Number.isInteger(value);
+  return isFraction ? Number(value.toPrecision(4)) : value;
+}
+
 /** Return the axis values of a run: "rate 0.4, batch 512". */
 export function valuesText(values: Record<string, unknown>): string {
   const names = axisNames(Object.keys(values));
   return Object.entries(values)
-    .map(([path, value]) => `${names.get(path) ?? path} ${valueText(value)}`)
+    .map(([path, value]) => `${names.get(path) ?? path} ${valueText(shortened(value))}`)
     .join(", ");
 }

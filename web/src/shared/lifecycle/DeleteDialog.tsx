@@ -1,14 +1,16 @@
 /** The dialog before a deletion: what it removes, and the text that the reader types to confirm it. */
 import { useState } from "react";
 import type { Target } from "@/shared/api/target";
-import type { StoredSize } from "@/shared/api/types";
+import type { Deleted, StoredSize } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
 import { pluralize } from "@/shared/format/number";
 import { formatBytes } from "@/shared/format/quantities";
+import { formatRoughly } from "@/shared/format/time";
 import { errorText } from "@/shared/messages/errorText";
 import { useDelete } from "./api/useDelete";
 import { useSize } from "./api/useSize";
+import { recordDeletion } from "./undo/lastDeletion";
 
 interface Props {
   target: Target;
@@ -29,7 +31,11 @@ export function DeleteDialog({ target, name, onCancel, onDeleted }: Props) {
       error={deletion.error}
       onCancel={onCancel}
       onSubmit={() => {
-        if (isConfirmed) deletion.mutate(typed, { onSuccess: onDeleted });
+        const onSuccess = ({ restorable_until }: Deleted) => {
+          if (restorable_until) recordDeletion({ targets: [target], name, until: restorable_until });
+          onDeleted();
+        };
+        if (isConfirmed) deletion.mutate(typed, { onSuccess });
       }}
       buttons={
         <button className="button danger firm" disabled={!isConfirmed || deletion.isPending}>
@@ -66,11 +72,17 @@ function Question({ size, typed, onType }: QuestionProps) {
   return (
     <>
       <p>
-        This removes <b>{sizeText(size)}</b>, with curves, logs and checkpoints. It cannot be undone.
+        This removes <b>{sizeText(size)}</b>, with curves, logs and checkpoints. {undoText(size.undo_hours)}
       </p>
       <TextField label={`Type ${size.confirm} to confirm`} value={typed} onChange={onType} />
     </>
   );
+}
+
+/** Return for how long the deletion can be undone. */
+function undoText(hours: number): string {
+  if (!hours) return "It cannot be undone.";
+  return `You can undo it for ${formatRoughly(3600 * hours)}; the files stay for so long.`;
 }
 
 /** Return "3 runs, 412 files, 1.25 GB". */

@@ -1,4 +1,4 @@
-/** The dialog before a rerun: the same spec as a new experiment. */
+/** The dialog before a rerun: the same spec as a new experiment, of a workflow perhaps from one of its steps on. */
 import { useLocation } from "wouter";
 import { ConfirmDialog } from "@/shared/dialog/ConfirmDialog";
 import { pluralize } from "@/shared/format/number";
@@ -7,20 +7,21 @@ import { useCreate } from "./api/useCreate";
 interface Props {
   origin: number; // id of the experiment that the new one repeats
   name: string; // "run 12"
-  runs: number;
+  runs?: number; // that are submitted, if it is known
   document: object;
   points?: Record<string, unknown>[]; // outside the grid of the document
+  fromStep?: string;
   onCancel: () => void;
 }
 
-export function RerunDialog({ origin, name, runs, document, points = [], onCancel }: Props) {
-  const create = useCreate(origin, points);
+export function RerunDialog({ origin, name, runs, document, points, fromStep, onCancel }: Props) {
+  const create = useCreate(origin, points, fromStep);
   const [, navigate] = useLocation();
   return (
     <ConfirmDialog
-      title={`Rerun ${name}?`}
+      title={fromStep ? `Rerun ${name} from step ${fromStep} on?` : `Rerun ${name}?`}
       cancelLabel="Cancel"
-      confirmLabel={`Submit ${pluralize(runs, "run")}`}
+      confirmLabel={runs === undefined ? "Submit" : `Submit ${pluralize(runs, "run")}`}
       harmless
       busy={create.isPending}
       error={create.error}
@@ -33,8 +34,9 @@ export function RerunDialog({ origin, name, runs, document, points = [], onCance
         });
       }}
     >
-      The same spec is submitted as a new experiment, which starts from its first step. The original stays as
-      it is.
+      {fromStep
+        ? `The same spec is submitted as a new experiment. Step ${fromStep} and all that need it are carried out; other steps take their finished results if their runs have "reuse: true". The original stays as it is.`
+        : "The same spec is submitted as a new experiment, which starts from its first step. The original stays as it is."}
     </ConfirmDialog>
   );
 }

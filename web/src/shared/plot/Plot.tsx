@@ -1,19 +1,24 @@
 /** A chart in its frame, as wide as its container; pointer and arrow keys move the crosshair. */
-import type { KeyboardEvent } from "react";
+import { type KeyboardEvent, type RefObject, useImperativeHandle } from "react";
 import "uplot/dist/uPlot.min.css";
 import { formatPosition, type Unit } from "@/shared/format/position";
 import { classNames } from "@/shared/page/classNames";
 import styles from "./Plot.module.css";
 import type { Chart } from "./chart";
+import { chartPicture } from "./chartPicture";
 import { useChart } from "./useChart";
-import { nextLine, type View } from "./view";
+import { hasValues, nextLine, type View } from "./view";
 
 interface Props extends View {
   title: string;
   readout: string; // the values at the crosshair, or the newest ones, as text
+  empty?: string | null; // the text in the place of a chart without values; null: values are being loaded
   unit?: Unit; // of x
   height?: number;
+  picture?: RefObject<Picture | null>; // makes the picture of a file
 }
+
+export type Picture = () => SVGSVGElement | null;
 
 const KEYS: Record<string, number> = {
   ArrowLeft: -1,
@@ -24,15 +29,35 @@ const KEYS: Record<string, number> = {
   End: 1e9,
 };
 
+/** With Shift: the share of its width by which a zoomed range of x moves. */
+const MOVES: Record<string, number> = { ArrowLeft: -0.25, ArrowRight: 0.25 };
+
+/** The factor by which the range of x becomes wider. */
+const ZOOMS: Record<string, number> = { "+": 0.5, "=": 0.5, "-": 2 };
+
 /** The step from the highlighted line to the next one. */
 const LINE_STEPS: Record<string, 1 | -1> = { ArrowUp: -1, ArrowDown: 1 };
 
-export function Plot({ title, readout, unit = "step", height = 200, ...view }: Props) {
+export function Plot({ empty = "No value reported.", height = 200, ...chart }: Props) {
+  if (empty === null || hasValues(chart)) return <DrawnPlot {...chart} height={height} />;
+  return (
+    <p className={classNames("muted", styles.noValues)} style={{ height }}>
+      {empty}
+    </p>
+  );
+}
+
+function DrawnPlot({ title, readout, unit = "step", height, picture, ...data }: Omit<Props, "empty">) {
+  const view: View = { ...data, isTime: unit === "s" };
   const { host, chart, index, zoomed } = useChart(view);
+  useImperativeHandle(picture, () => () => {
+    const shown = chart.current?.shown();
+    return shown ? chartPicture(view, shown, unitText(unit)) : null;
+  });
   const { x } = view.aligned;
 
   function onKeyDown(event: KeyboardEvent) {
-    if (!chart.current || !applyKey(event.key, chart.current, view)) return;
+    if (!chart.current || !applyKey(event, chart.current, view)) return;
     event.preventDefault();
   }
 
@@ -53,32 +78,54 @@ export function Plot({ title, readout, unit = "step", height = 200, ...view }: P
         aria-valuemin={x[0] ?? 0}
         aria-valuemax={x.at(-1) ?? 0}
         aria-valuenow={at}
-        aria-valuetext={x.length ? `${formatPosition(at, unit)}: ${readout}` : "no points yet"}
+        aria-valuetext={`${formatPosition(at, unit)}: ${readout}`}
         onKeyDown={onKeyDown}
         onBlur={onBlur}
       />
       <span className={styles.plotUnit} aria-hidden="true">
-        {unit}
+        {unitText(unit)}
       </span>
-      {zoomed && (
-        <button
-          className={classNames("button small", styles.unzoomButton)}
-          onClick={() => chart.current?.unzoom()}
-        >
-          Reset zoom
-        </button>
-      )}
+      {zoomed && <ResetZoom onClick={() => chart.current?.unzoom()} />}
     </div>
   );
 }
 
-/** Apply a key to the chart: move the crosshair or the selection; return whether the key has a meaning. */
-function applyKey(key: string, chart: Chart, view: View): boolean {
+function ResetZoom({ onClick }: { onClick: () => void }) {
+  return (
+    <button
+      className={classNames("button small", styles.unzoomButton)}
+      title="Show all steps. A drag with the Shift key moves the range"
+      {...{ onClick }}
+    >
+      Reset zoom
+    </button>
+  );
+}
+
+function unitText(unit: Unit): string {
+  return unit === "s" ? "time" : unit;
+}
+
+/** Apply a key to the chart: crosshair, selection or range of x; return whether the key has a meaning. */
+function applyKey(event: KeyboardEvent, chart: Chart, view: View): boolean {
+  if (event.ctrlKey || event.metaKey) return false;
+  const { key } = event;
   const by = KEYS[key];
   const lineStep = view.selectsNearest && LINE_STEPS[key];
   if (key === "Escape") clear(chart, view);
+  else if (applyRangeKey(event, chart)) return true;
   else if (by) chart.step(by);
   else if (lineStep) view.onSelect?.(nextLine(view, lineStep));
+  else return false;
+  return true;
+}
+
+/** Apply a key that moves the range of x, or makes it narrower or wider. */
+function applyRangeKey({ key, shiftKey }: KeyboardEvent, chart: Chart): boolean {
+  const move = shiftKey && MOVES[key];
+  const zoom = ZOOMS[key];
+  if (move) chart.pan(move);
+  else if (zoom) chart.zoom(zoom);
   else return false;
   return true;
 }

@@ -1,25 +1,44 @@
 /** A uPlot that follows a changing view: new points without flicker, highlights without a rebuild. */
 import uPlot from "uplot";
 import type { StepRange } from "@/shared/curves/view";
-import { drawMarks, drawNotFinite } from "./marks";
+import type { Shown } from "./chartPicture";
+import { drawDense, isDense, type LineStyle } from "./dense/lines";
 import { drawHighlight } from "./highlight";
+import { drawMarks, drawNotFinite, drawRestarts } from "./marks";
 import { fullX, optionsFor, token } from "./options";
 import type { View } from "./view";
+import { listenForMoves } from "./zoom/drags";
+import { moved, type Range, rounded, scaled } from "./zoom/range";
+import { settled } from "./zoom/settled";
 
 const FAR = -1000; // above the chart, far from all lines
+const SETTLED_MS = 150; // after the last one of several changes of the range, finer curves are asked for
 
 export class Chart {
   private plot: uPlot | null = null;
   private view: View | null = null;
   private index: number | null = null;
-  private range: StepRange = null;
+  private range: StepRange = null; // as reported
+  private followed: StepRange = null; // the range that the page asked for last
   private drawn: View["highlighted"] = null; // the highlight on the canvas
+  private waiting: LineStyle[] = []; // dense lines that are drawn together
   private moving = false; // the code moves the crosshair, not the pointer: no line is selected
   private readonly watcher: ResizeObserver;
+  private readonly endMoves: () => void;
+  private readonly reportRange = settled(() => {
+    this.reportRangeNow();
+  }, SETTLED_MS);
 
   constructor(private readonly host: HTMLElement) {
     this.watcher = new ResizeObserver(() => this.plot?.setSize(this.size()));
     this.watcher.observe(host);
+    this.endMoves = listenForMoves(
+      host,
+      () => this.range !== null,
+      (share) => {
+        this.pan(share);
+      },
+    );
     // The canvas does not repaint by itself after the font has loaded.
     void document.fonts.ready.then(() => this.plot?.redraw(false, true));
   }
@@ -30,6 +49,7 @@ export class Chart {
     this.view = view;
     if (!this.plot || !before || shape(before) !== shape(view)) this.build(view);
     else if (hasNewRange(before, view)) this.updateData(view, before);
+    this.follow(view);
     this.highlight(view);
   }
 
@@ -64,8 +84,33 @@ export class Chart {
     }
   }
 
+  /** Move a zoomed range of x by a share of its width. */
+  pan(share: number): void {
+    const shown = this.shownRange();
+    if (shown) this.setRange(moved(shown, this.fullRange(), share));
+  }
+
+  /** Make the range of x wider by a factor, narrower below 1, around the crosshair or the middle. */
+  zoom(factor: number): void {
+    const shown = this.shownRange();
+    if (!shown) return;
+    const full = this.fullRange();
+    const at = this.index === null ? undefined : this.view?.aligned.x[this.index];
+    const range = scaled(shown, full, factor, at ?? (shown[0] + shown[1]) / 2);
+    if (range[0] === full[0] && range[1] === full[1]) this.unzoom();
+    else this.setRange(range);
+  }
+
+  /** Return the ranges that the chart shows now; null before it has any. */
+  shown(): Shown | null {
+    const x = this.shownRange();
+    const { min, max } = this.plot?.scales.y ?? {};
+    return x && typeof min === "number" && typeof max === "number" ? { x, y: [min, max] } : null;
+  }
+
   destroy(): void {
     this.watcher.disconnect();
+    this.endMoves();
     this.plot?.destroy();
     this.plot = null;
   }
@@ -79,7 +124,13 @@ export class Chart {
         (plot) => {
           drawMarks(plot, this.view?.marks ?? [], token("--muted"));
           if (this.view?.notFinite) drawNotFinite(plot, this.view);
+          if (this.view?.restarts) drawRestarts(plot, this.view, token("--surface"));
           this.drawHighlight(plot);
+        },
+      ],
+      drawSeries: [
+        (plot, series) => {
+          this.drawWaiting(plot, series);
         },
       ],
       setCursor: [
@@ -90,8 +141,8 @@ export class Chart {
         },
       ],
       setScale: [
-        (plot, key) => {
-          if (key === "x") this.reportRange(plot);
+        (_, key) => {
+          if (key === "x") this.reportRange();
         },
       ],
       setSeries: [
@@ -101,12 +152,38 @@ export class Chart {
       ],
     };
     this.plot = new uPlot(options, dataOf(view), this.host);
+    // a chart that is built again, for another scale of y, has the same range of x
+    if (this.range) this.plot.setScale("x", { min: this.range[0], max: this.range[1] });
+  }
+
+  /** Show the range that the page asks for, once there are points: a link or the back button has another one. */
+  private follow({ range = null, aligned }: View): void {
+    const plot = this.plot;
+    if (!plot || !aligned.x.length || isSame(range, this.followed)) return;
+    this.followed = range;
+    if (isSame(range, this.range)) return;
+    // uPlot's range function maps the ends of the data to the full range
+    const [min, max] = range ?? [aligned.x[0] ?? 0, aligned.x.at(-1) ?? 1];
+    plot.setScale("x", { min, max });
   }
 
   /** Return the charts that share the crosshair, including this one. */
   private group(): uPlot[] {
     if (this.view?.sync) return uPlot.sync(this.view.sync).plots;
     return this.plot ? [this.plot] : [];
+  }
+
+  private shownRange(): Range | null {
+    const { min, max } = this.plot?.scales.x ?? {};
+    return typeof min === "number" && typeof max === "number" ? [min, max] : null;
+  }
+
+  private fullRange(): Range {
+    return this.view ? fullX(this.view) : [0, 1];
+  }
+
+  private setRange([min, max]: Range): void {
+    if (max > min) for (const plot of this.group()) plot.setScale("x", { min, max });
   }
 
   private updateData(view: View, before: View): void {
@@ -141,17 +218,35 @@ export class Chart {
     this.drawn = wanted;
   }
 
+  /** Draw the dense lines that wait, once the next line is another kind of line: each is above those before it. */
+  private drawWaiting(plot: uPlot, series: number): void {
+    const style = this.styleOf(plot, series);
+    if (!style || !isDense(plot, series)) return;
+    this.waiting.push(style);
+    const next = plot.series.findIndex(({ show }, index) => index > series && show);
+    const following = next > 0 && isDense(plot, next) ? this.styleOf(plot, next) : null;
+    if (following?.alpha === style.alpha) return;
+    drawDense(plot, plot.ctx, this.waiting);
+    this.waiting = [];
+  }
+
+  private styleOf(plot: uPlot, series: number): LineStyle | null {
+    const line = this.view?.lines[series - 1];
+    const { width = 1, alpha = 1 } = plot.series[series] ?? {};
+    return line ? { series, color: line.color, width, alpha, dash: line.dash ?? [] } : null;
+  }
+
   private reportIndex(index: number | null): void {
     if (index === this.index) return;
     this.index = index;
     this.view?.onIndex?.(index);
   }
 
-  private reportRange(plot: uPlot): void {
-    const { min, max } = plot.scales.x ?? {};
-    if (!this.view || min === undefined || max === undefined) return;
-    const range: StepRange = isZoomed(plot, this.view) ? [min, max] : null;
-    if (String(range) === String(this.range)) return;
+  private reportRangeNow(): void {
+    const shown = this.shownRange();
+    if (!this.plot || !this.view || !shown) return;
+    const range: StepRange = isZoomed(this.plot, this.view) ? rounded(shown) : null;
+    if (isSame(range, this.range)) return;
     this.range = range;
     this.view.onRange?.(range);
   }
@@ -164,6 +259,10 @@ export class Chart {
   private size(): { width: number; height: number } {
     return { width: Math.max(this.host.clientWidth, 40), height: this.host.clientHeight };
   }
+}
+
+function isSame(one: StepRange, other: StepRange): boolean {
+  return String(one) === String(other);
 }
 
 function isZoomed(plot: uPlot, view: View): boolean {
@@ -180,7 +279,7 @@ function hasNewRange(before: View, view: View): boolean {
 /** Return the parts of a view that need a new uPlot when they change. */
 function shape(view: View): string {
   const lines = view.lines.map((line) => [line.key, line.dash, line.fill, line.dots, line.behind]);
-  return JSON.stringify([lines, view.logarithmic, view.ceiling, view.sync, view.selectsNearest]);
+  return JSON.stringify([lines, view.logarithmic, view.ceiling, view.sync, view.selectsNearest, view.isTime]);
 }
 
 function dataOf(view: View): uPlot.AlignedData {

@@ -1,5 +1,6 @@
 /** The highlighted lines of a chart, on a canvas above the chart: a pointer that moves repaints a few lines, not all. */
 import type uPlot from "uplot";
+import { drawDense, isDense } from "./dense/lines";
 
 const VEIL = 0.85; // of the surface's color, over the other lines
 const WIDTH = 2.4; // of a highlighted line, in CSS pixels
@@ -30,7 +31,10 @@ export function drawHighlight(plot: uPlot, lines: HighlightedLine[] | null, surf
   ctx.fillRect(left, top, across, down);
   ctx.globalAlpha = 1;
   ctx.lineJoin = "round";
-  for (const line of lines) stroke(ctx, plot, line);
+  const dense = lines.filter(({ series }) => isDense(plot, series));
+  const styles = dense.map((line) => ({ ...line, width: WIDTH, alpha: 1 }));
+  drawDense(plot, ctx, styles);
+  for (const line of lines) if (!dense.includes(line)) stroke(ctx, plot, line);
   ctx.restore();
 }
 

@@ -1,5 +1,6 @@
-/** Marks in a chart: lines where a run resumed, short ticks if there are many; signs where a value is NaN or infinite. */
+/** Marks in a chart: lines or rings where a run resumed; signs where a value is NaN or infinite. */
 import uPlot from "uplot";
+import { valueAt } from "@/shared/curves/column";
 import type { NotFinite } from "@/shared/curves/curve";
 import type { View } from "./view";
 
@@ -63,4 +64,34 @@ function drawSign({ ctx, bbox: { top, height } }: uPlot, x: number, kind: NotFin
   ctx.lineTo(x, edge);
   ctx.closePath();
   ctx.fill();
+}
+
+const RING = 3.5; // the radius of a ring, in CSS pixels
+
+/** Draw a ring on each line where its run resumed. */
+export function drawRestarts(
+  plot: uPlot,
+  { lines, restarts = [], aligned, hidden }: View,
+  surface: string,
+): void {
+  const { ctx } = plot;
+  ctx.save();
+  ctx.fillStyle = surface;
+  ctx.lineWidth = 1.6 * devicePixelRatio;
+  for (const [at, line] of lines.entries()) {
+    ctx.strokeStyle = line.color;
+    const places = hidden?.has(line.key) ? [] : (restarts[at] ?? []);
+    for (const place of places) drawRing(plot, place, valueAt(aligned.x, aligned.ys[at] ?? [], place));
+  }
+  ctx.restore();
+}
+
+function drawRing(plot: uPlot, place: number, value: number | null): void {
+  const { left, width } = plot.bbox;
+  const x = plot.valToPos(place, "x", true);
+  if (value === null || x < left || x > left + width) return;
+  plot.ctx.beginPath();
+  plot.ctx.arc(x, plot.valToPos(value, "y", true), RING * devicePixelRatio, 0, 2 * Math.PI);
+  plot.ctx.fill();
+  plot.ctx.stroke();
 }

@@ -1,10 +1,20 @@
 /** The options of uPlot for a view. */
 import uPlot from "uplot";
 import { formatTick } from "@/shared/format/number";
+import { formatDuration } from "@/shared/format/time";
+import { pathOf } from "./dense/lines";
 import { nearestIndex } from "./hover";
 import type { Line, View } from "./view";
 
 const FONT = '12px "Plex", system-ui, sans-serif';
+// seconds between two ticks: round parts and multiples of minutes, hours and days
+const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
+const TIME_STEPS = [
+  ...[0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30],
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100].map((count) => count * DAY),
+];
 const AXIS_WIDTH = 52; // the same in all charts, so that their x axes align
 
 /** Return the options for `view`; `current` returns the view at the time of drawing. */
@@ -34,7 +44,7 @@ export function optionsFor(
       ...(sync ? { sync } : {}),
     },
     scales: { x: xScale(current), y: yScale(view, current) },
-    axes: [xAxis(), yAxis(current)],
+    axes: [xAxis(view.isTime ?? false), yAxis(current)],
     series: [{}, ...view.lines.map((line, index) => series(line, index, current))],
     bands: bands(view),
   };
@@ -45,10 +55,10 @@ function series(line: Line, index: number, current: () => View): uPlot.Series {
   return {
     label: line.label,
     stroke: color,
-    width: line.behind ? 1 : 1.6,
+    width: line.fill ? 0 : line.behind ? 1 : 1.6,
     alpha: line.behind ? 0.3 : 1,
     ...(line.dash?.length ? { dash: line.dash } : {}),
-    ...(line.fill ? { fill: color, width: 0 } : {}),
+    ...(line.fill ? { fill: color } : { paths: pathOf }),
     points: line.dots
       ? { show: (u) => countOf(u, index + 1) < 40, size: 5, width: 0, fill: color }
       : { show: false },
@@ -77,10 +87,20 @@ function xScale(current: () => View): uPlot.Scale {
     time: false,
     range: (u, low, high) => {
       const [x] = u.data;
-      const isFull = !x.length || (low === x[0] && high === x.at(-1));
+      const isFull = !x.length || (low === x[0] && high === x.at(-1)) || isOfOnePoint(x, low, high);
       return isFull ? fullX(current()) : [low, high];
     },
   };
+}
+
+const UPLOT_PAD = 0.1;
+
+/** Return whether a range is the one that uPlot makes around a single point when it shows all of x. */
+function isOfOnePoint(x: ArrayLike<number>, low: number, high: number): boolean {
+  const only = x[0];
+  if (only === undefined || x.length > 1) return false;
+  const [from, to] = uPlot.rangeNum(only, only, UPLOT_PAD, true);
+  return low === from && high === to;
 }
 
 function yScale(view: View, current: () => View): uPlot.Scale {
@@ -111,8 +131,11 @@ function logarithmicScale(): uPlot.Scale {
   };
 }
 
-function xAxis(): uPlot.Axis {
-  return { ...axisStyle(), size: 28, gap: 6, space: 70, values: (_, steps) => steps.map(formatTick) };
+function xAxis(isTime: boolean): uPlot.Axis {
+  const axis = { ...axisStyle(), size: 28, gap: 6, space: 70 };
+  if (!isTime) return { ...axis, values: (_, steps) => steps.map(formatTick) };
+  const text = (seconds: number) => (seconds ? formatDuration(seconds) : "0");
+  return { ...axis, space: 90, incrs: TIME_STEPS, values: (_, places) => places.map(text) };
 }
 
 function yAxis(current: () => View): uPlot.Axis {

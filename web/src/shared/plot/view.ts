@@ -21,15 +21,29 @@ export interface View {
   ceiling?: number;
   yRange?: { low: number; high: number } | null; // of y; values beyond it are cut off
   marks?: readonly number[]; // x positions with a dashed line: where a run resumed
+  restarts?: readonly (readonly number[])[]; // of each line: x positions from which its run resumed
   notFinite?: readonly (readonly NotFinite[])[]; // of each line: where its value is NaN or infinite
+  isTime?: boolean; // x is in seconds
   xMax?: number; // the x axis ends here or later
   sync?: string; // charts with the same name share crosshair and zoom
   hidden?: ReadonlySet<string>;
   highlighted?: ReadonlySet<string> | null; // null: no line is highlighted
   selectsNearest?: boolean; // the pointer selects the nearest line
   onIndex?: (index: number | null) => void; // the crosshair's index in aligned.x
+  range?: StepRange; // of x that the page asks for; the chart follows where it changes
   onRange?: (range: StepRange) => void; // the zoomed range of x; null for all of it
   onSelect?: (key: string | null) => void;
+}
+
+/** What a ring in a chart means. */
+export const RESTART_NOTE = "A ring: the run resumed there after a restart.";
+
+/** Return whether a chart has anything to show: a number, or the sign of a value that is not finite. */
+export function hasValues({ aligned, notFinite }: Pick<View, "aligned" | "notFinite">): boolean {
+  return (
+    aligned.ys.some((values) => values.some((value) => typeof value === "number")) ||
+    (notFinite?.some((places) => places.length > 0) ?? false)
+  );
 }
 
 /** Return the lines that are not hidden. */

@@ -6,15 +6,15 @@ type Values = Record<string, unknown>;
 const PLACEHOLDER = /\{\{[A-Za-z_][A-Za-z0-9_.]*\}\}|\{([A-Za-z_][A-Za-z0-9_.]*)\}/g;
 const SAFE_WORD = /^[\w@%+=:,./{}-]+$/; // a shell leaves such a word as it is; {x} is no expansion of braces
 
-/** Return the command of `spec`; a placeholder without a value stays as it is. */
-export function commandText({ command, parameters }: ProgramSpec, files: Values = {}): string {
+/** Return the command of `spec`, which every stored one has; a placeholder without a value stays as it is. */
+export function commandText({ command = "", parameters }: ProgramSpec, files: Values = {}): string {
   const values = { ...flatten(parameters), ...files };
   if (typeof command === "string") return fill(command, values, true);
   return command.map((word) => quote(fill(word, values, false))).join(" ");
 }
 
 /** Return the command as the spec has it, with its placeholders. */
-export function commandTemplate({ command }: ProgramSpec): string {
+export function commandTemplate({ command = "" }: ProgramSpec): string {
   return typeof command === "string" ? command : command.map(quote).join(" ");
 }
 

@@ -1,6 +1,6 @@
 /** The table of runs: any number of rows, of which the page has those in view; a heading sorts all of them. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { TableRow } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
@@ -15,7 +15,7 @@ const ROW_PX = 37;
 const OVERSCAN = 12; // rows outside the view
 const FIRST_ROWS = 40; // before the height of the table is known
 
-/** A column: its cells are those of the field at the same place of `asked.columns`. */
+/** A column: its cells are those of its field in the answer; a field that the answer leaves out has none. */
 export interface RunColumn {
   field: string;
   title: string;
@@ -53,6 +53,7 @@ export function RunTable(props: Props) {
       setView((before) => (before.first === next.first && before.last === next.last ? before : next));
     },
   });
+  useFreshStates(props.selection, data, virtual.getVirtualItems());
   const width = columns.reduce((sum, column) => sum + column.width, FIRST_WIDTH);
   return (
     <div className={classNames("panel", styles.tablePanel)}>
@@ -71,6 +72,13 @@ export function RunTable(props: Props) {
       <TableStatus data={data} />
     </div>
   );
+}
+
+/** Let a selection know the present states of the runs in view: which actions are offered depends on them. */
+function useFreshStates(selection: RowSelection | null, data: RunTableData, items: { index: number }[]) {
+  useEffect(() => {
+    selection?.refresh(items.flatMap(({ index }) => data.rowAt(index) ?? []));
+  });
 }
 
 const FIRST_WIDTH = 120;
@@ -153,9 +161,9 @@ function BodyRow({ index, run, data, columns, selection, onPoint, isMarked = nev
           {renderRun(run)}
         </span>
       </th>
-      {columns.map(({ field, isNumeric, render }, place) => (
+      {columns.map(({ field, isNumeric, render }) => (
         <td key={field} className={classNames(isNumeric && "number")}>
-          {render(run, run.cells[place] ?? null, data)}
+          {render(run, data.cellAt(index, field), data)}
         </td>
       ))}
     </tr>

@@ -41,6 +41,15 @@ export function metricOf(column: string): string | null {
   return FIGURE.exec(column)?.[2]?.replaceAll("`", "") ?? null;
 }
 
+const NO_FIGURES = new Set(["id", "experiment", "number"]);
+
+/** Return whether the mean of a column's values over runs is of use. */
+export function isFigure(column: string, names: FieldName[]): boolean {
+  if (metricOf(column) !== null) return true;
+  const kind = names.find(({ name }) => name === column)?.kind;
+  return (kind === "number" || kind === "duration") && !NO_FIGURES.has(column);
+}
+
 /** Return the title of a column: "best accuracy", "batch", "momentum". */
 export function titleOf(column: string): string {
   const found = FIGURE.exec(column);
@@ -77,7 +86,8 @@ export function isNumeric({ kind }: ColumnKind): boolean {
 /** Return the order after a click on a heading: the useful direction first, then the other one, then none. */
 export function nextSort(sort: string, column: string, metric: string | null): string {
   const isHighFirst =
-    (metric !== null && seriesKind(metric).ceiling === 1) || column === "created" || column === "duration";
+    (metric !== null && seriesKind(metric).ceiling === 1) ||
+    ["created", "duration", "count"].includes(column);
   const orders = isHighFirst ? [`-${column}`, column, ""] : [column, `-${column}`, ""];
   return orders[(orders.indexOf(sort) + 1) % orders.length] ?? "";
 }

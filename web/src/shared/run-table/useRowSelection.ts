@@ -14,6 +14,7 @@ export interface RowSelection {
   toggle: (run: SelectedRun) => void;
   selectAll: (asked: Asked) => Promise<void>;
   clear: () => void;
+  refresh: (rows: readonly SelectedRun[]) => void; // the states of rows as they are now
 }
 
 const NONE: ReadonlyMap<number, SelectedRun> = new Map();
@@ -40,5 +41,12 @@ export function useRowSelection(): RowSelection {
   const clear = useCallback(() => {
     setChosen(NONE);
   }, []);
-  return { ids: new Set(chosen.keys()), runs: [...chosen.values()], isLoading, toggle, selectAll, clear };
+  const refresh = useCallback((rows: readonly SelectedRun[]) => {
+    setChosen((before) => {
+      const changed = rows.filter(({ id, state }) => (before.get(id)?.state ?? state) !== state);
+      return changed.length ? new Map([...before, ...changed.map((row) => [row.id, row] as const)]) : before;
+    });
+  }, []);
+  const runs = [...chosen.values()];
+  return { ids: new Set(chosen.keys()), runs, isLoading, toggle, selectAll, clear, refresh };
 }

@@ -7,6 +7,9 @@ export interface TableState {
   sort: string;
   columns: string[] | null; // null: the default columns
   archived: boolean;
+  group: string[]; // fields of the grouping; empty: the table has a row for each run
+  groupSort: string;
+  open: string; // the query of the open group
 }
 
 export function readState(search: URLSearchParams): TableState {
@@ -17,14 +20,26 @@ export function readState(search: URLSearchParams): TableState {
     sort: search.get("sort") ?? "",
     columns: columns === null ? null : columns.split(",").filter(Boolean),
     archived: search.get("archived") === "true",
+    group: (search.get("group") ?? "").split(",").filter(Boolean),
+    groupSort: search.get("group_sort") ?? "",
+    open: search.get("open") ?? "",
   };
 }
 
 /** Return the parameters of the address with a changed state; others stay. */
 export function writeState(search: URLSearchParams, change: Partial<TableState>): URLSearchParams {
-  const { where, q, sort, columns, archived } = { ...readState(search), ...change };
+  const { where, q, sort, columns, archived, group, groupSort, open } = { ...readState(search), ...change };
   const written = new URLSearchParams(search);
-  const values = { where, q, sort, columns: columns?.join(",") ?? "", archived: archived ? "true" : "" };
+  const values = {
+    where,
+    q,
+    sort,
+    columns: columns?.join(",") ?? "",
+    archived: archived ? "true" : "",
+    group: group.join(","),
+    group_sort: groupSort,
+    open,
+  };
   for (const [name, value] of Object.entries(values)) {
     if (value) written.set(name, value);
     else written.delete(name);

@@ -2,6 +2,7 @@
 import { formatCount, formatMemory, formatNumber, formatPercent, formatTick } from "@/shared/format/number";
 import { formatStepTime } from "@/shared/format/time";
 import { baseOf, rankOf, withoutRanks } from "./ranks";
+import { type SystemSeries, systemOf } from "./system";
 
 export const LOSS = "loss";
 export const RATE = "learning_rate";
@@ -12,6 +13,11 @@ export const COMMUNICATION_S = "communication_s";
 export const INPUT_S = "input_s";
 export const IDLE_S = "idle_s";
 export const SLOWEST_RANK = "slowest_rank";
+// details of a run with K-FAC, which compute and update contain
+export const FACTORS_S = "factors_s";
+export const INVERSES_S = "inverses_s";
+export const PRECONDITION_S = "precondition_s";
+export const KFAC_PARTS = [FACTORS_S, INVERSES_S, PRECONDITION_S];
 export const EPOCH = "epoch";
 export const HELDOUT_LOSS = "heldout_loss";
 export const HELDOUT_ACCURACY = "heldout_accuracy";
@@ -44,6 +50,8 @@ const KNOWN: SeriesKind[] = [
     ceiling: 1,
   },
   { name: HELDOUT_LOSS, title: "Held-out loss", format: formatNumber, logarithmic: true },
+  { name: "heldout_perplexity", title: "Held-out perplexity", format: formatNumber, logarithmic: true },
+  { name: "heldout_bits_per_byte", title: "Held-out bits per byte", format: formatNumber, unit: "bits" },
   { name: LOSS, title: "Training loss", format: formatNumber, logarithmic: true, noisy: true },
   { name: RATE, title: "Learning rate", format: formatNumber, logarithmic: true },
   { name: SAMPLES_PER_S, title: "Samples/s", format: formatNumber, noisy: true },
@@ -52,6 +60,9 @@ const KNOWN: SeriesKind[] = [
   { name: COMMUNICATION_S, title: "Communication", format: formatStepTime, ...TIME, noisy: true },
   { name: INPUT_S, title: "Input", format: formatStepTime, ...TIME, noisy: true },
   { name: IDLE_S, title: "Idle", format: formatStepTime, ...TIME, noisy: true },
+  { name: FACTORS_S, title: "K-FAC: factors", format: formatStepTime, ...TIME, noisy: true },
+  { name: INVERSES_S, title: "K-FAC: inverses", format: formatStepTime, ...TIME, noisy: true },
+  { name: PRECONDITION_S, title: "K-FAC: products", format: formatStepTime, ...TIME, noisy: true },
   { name: BATCH, title: "Batch", unit: "samples", format: (value) => (value ? formatCount(value) : "–") },
   { name: PEAK_MEMORY_BYTES, title: "Peak memory", format: formatMemory, unit: "bytes", tick: formatMemory },
 ];
@@ -59,9 +70,29 @@ const KNOWN: SeriesKind[] = [
 const BY_NAME = new Map(KNOWN.map((kind) => [kind.name, kind]));
 
 export function seriesKind(name: string): SeriesKind {
+  const system = systemOf(name);
+  if (system) return systemKind(system);
   const kind = BY_NAME.get(baseOf(name)) ?? ownKind(baseOf(name));
   const rank = rankOf(name);
   return rank === null ? kind : { ...kind, name, title: `${kind.title}, rank ${rank}` };
+}
+
+/** The kind of a node's series: its title is the node, with the device. */
+function systemKind({ name, host, device, metric }: SystemSeries): SeriesKind {
+  const title = device ? `${host} ${device}` : host;
+  if (metric === "cpu" || metric === "busy")
+    return { name, title, format: (share) => formatPercent(share, 1), ceiling: 1 };
+  if (metric.endsWith("bytes")) return { name, title, format: formatMemory, tick: formatMemory };
+  if (metric.endsWith("bytes_per_s")) {
+    const format = (rate: number | null | undefined) =>
+      isKnown(rate) ? `${formatNumber(rate, 3)}B/s` : formatNumber(rate);
+    return { name, title, format };
+  }
+  return { name, title, format: formatNumber };
+}
+
+function isKnown(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined;
 }
 
 /** Return the kind of a series that only the user's own script reports: its name is its title. */
@@ -80,7 +111,7 @@ export const CHECKPOINT_SERIES = ["checkpoint_stall_s", "checkpoint_write_s", "c
 const NO_CURVES = new Set([EPOCH, TRAINED_S, SLOWEST_RANK, ...CHECKPOINT_SERIES]);
 
 export function hasCurve(name: string): boolean {
-  return !NO_CURVES.has(name);
+  return !NO_CURVES.has(name) && !systemOf(name);
 }
 
 /** Return the series of `names` that have a chart, known ones first, and one for all ranks of a series. */

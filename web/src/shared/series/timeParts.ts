@@ -9,4 +9,11 @@ export const PARTS = [
   { name: IDLE_S, title: "Idle", color: { light: "#a3a3ad", dark: "#75757f" } },
 ] as const;
 
-export type Part = (typeof PARTS)[number];
+/** The cost of K-FAC, which the engine counts in compute and in update; the page of a run shows it apart. */
+export const KFAC_PART = {
+  name: "kfac_s",
+  title: "K-FAC",
+  color: { light: "#b5527c", dark: "#d0789e" },
+} as const;
+
+export type Part = (typeof PARTS)[number] | typeof KFAC_PART;

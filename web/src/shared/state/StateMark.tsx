@@ -58,12 +58,13 @@ interface Props {
   state: State;
   stopping?: boolean;
   iconOnly?: boolean; // without the name
+  label?: string; // in place of the state's name
 }
 
-export function StateMark({ state, stopping = false, iconOnly = false }: Props) {
-  const name = stopping ? "stopping" : state;
+export function StateMark({ state, stopping = false, iconOnly = false, label }: Props) {
+  const name = label ?? (stopping ? "stopping" : state);
   return (
-    <span className={styles.state} data-state={state} title={iconOnly ? name : MEANINGS[state]}>
+    <span className={styles.state} data-state={state} title={iconOnly || label ? name : MEANINGS[state]}>
       <svg
         viewBox="0 0 16 16"
         width="16"

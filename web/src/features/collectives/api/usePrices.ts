@@ -3,14 +3,15 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import type { Network } from "../network/useNetwork";
+import type { Operation } from "../operation/operations";
 
-export function usePrices(network: Network) {
+export function usePrices(network: Network, operation: Operation) {
+  const query = { ...network, operation };
   return useQuery({
-    queryKey: keys.collectivePrices(network),
-    queryFn: ({ signal }) =>
-      body(client.GET("/api/v1/collectives/price", { params: { query: network }, signal })),
+    queryKey: keys.collectivePrices(query),
+    queryFn: ({ signal }) => body(client.GET("/api/v1/collectives/price", { params: { query }, signal })),
     placeholderData: keepPreviousData,
-    staleTime: Infinity, // the prices depend on the network only
+    staleTime: Infinity, // the prices depend on the query only
     retry: false,
   });
 }

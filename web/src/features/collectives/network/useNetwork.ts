@@ -1,5 +1,6 @@
 /** The network of the price list; the address of the page stores it, so a link shows the same prices. */
 import { useSearchParams } from "wouter";
+import type { NumberFormat } from "@/shared/controls/NumberField";
 
 export interface Network {
   hosts: number;
@@ -10,13 +11,8 @@ export interface Network {
   latency_s: number;
 }
 
-export interface NetworkField {
+export interface NetworkField extends NumberFormat {
   name: keyof Network;
-  label: string;
-  unit: string;
-  scale: number; // units of the API in one unit of the form
-  least: number;
-  whole?: boolean;
 }
 
 const DEFAULT: Network = {
@@ -48,6 +44,7 @@ export function useNetwork(): [Network, (change: Partial<Network>) => void] {
     setSearch(
       (before) => {
         for (const [name, value] of Object.entries(to)) before.set(name, String(value));
+        if ("hosts" in to || "ranks_per_host" in to) before.delete("round"); // the plan is another one
         return before;
       },
       { replace: true },

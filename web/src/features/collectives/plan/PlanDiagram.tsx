@@ -5,6 +5,7 @@ import { classNames } from "@/shared/page/classNames";
 import { category } from "@/shared/plot/palette";
 import { useTheme } from "@/shared/theme/theme";
 import { averageShares, chunkShares } from "./chunkShares";
+import { promisedChunks } from "../operation/operations";
 import { CELL, layoutHosts, messagePath } from "./layout";
 import styles from "./PlanDiagram.module.css";
 
@@ -40,17 +41,31 @@ export function PlanDiagram({ plan, at, label }: Props) {
         </g>
       ))}
       {[...layout.ranks].map(([rank, { x, y }]) => (
-        <Rank key={rank} rank={rank} x={x} y={y} shares={shares[rank] ?? []} />
+        <Rank
+          key={rank}
+          {...{ rank, x, y }}
+          shares={shares[rank] ?? []}
+          promised={promisedChunks(plan, rank)}
+        />
       ))}
       {at > 0 && <Messages key={at} plan={plan} round={at - 1} ranks={layout.ranks} />}
     </svg>
   );
 }
 
-function Rank({ rank, x, y, shares }: { rank: number; x: number; y: number; shares: number[] }) {
+interface RankProps {
+  rank: number;
+  x: number;
+  y: number;
+  shares: number[];
+  promised: [first: number, end: number]; // the chunks that the rank must have at the end
+}
+
+function Rank({ rank, x, y, shares, promised }: RankProps) {
   const averages = averageShares(shares);
   const step = (CELL - 6) / averages.length;
-  const isComplete = shares.every((share) => share === 1);
+  const [first, end] = promised;
+  const isComplete = first < end && shares.slice(first, end).every((share) => share === 1);
   return (
     <g
       transform={`translate(${x} ${y})`}
@@ -66,7 +81,7 @@ function Rank({ rank, x, y, shares }: { rank: number; x: number; y: number; shar
           y="18"
           width={Math.max(step - (step > 3 ? 1 : 0), 0.5)}
           height={CELL - 21}
-          opacity={share === 1 ? 1 : 0.1 + 0.75 * share}
+          opacity={share === 1 ? 1 : share && 0.1 + 0.75 * share}
         />
       ))}
       <text x={CELL / 2} y="14" textAnchor="middle">

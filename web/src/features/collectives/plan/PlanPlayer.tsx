@@ -1,7 +1,8 @@
 /** The player of a plan: the diagram of a round, its description and the controls. */
 import type { PlanView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
-import { nameOf, shapeOf, sourceOf } from "../names";
+import { shapeOf } from "@/shared/collectives/names";
+import { algorithmName, algorithmSource } from "../operation/operations";
 import { PlanDiagram } from "./PlanDiagram";
 import { PlanLegend } from "./PlanLegend";
 import styles from "./PlanPlayer.module.css";
@@ -22,16 +23,17 @@ export function PlanPlayer({ plan, size_bytes }: Props) {
     <figure className={styles.player}>
       <figcaption>
         <h2>
-          {nameOf(plan.collective)} <span className="muted">{shapeOf(plan.collective)}</span>
+          {algorithmName(plan.collective, plan.operation)}{" "}
+          <span className="muted">{shapeOf(plan.collective)}</span>
         </h2>
-        <p className="small muted">{sourceOf(plan.collective)}</p>
+        <p className="small muted">{algorithmSource(plan.collective, plan.operation)}</p>
       </figcaption>
       <div className={classNames("panel", styles.stage)}>
         <PlanDiagram plan={plan} at={playback.at} label={description} />
       </div>
       <PlaybackControls {...{ playback, rounds, description }} />
       <p className={styles.roundText}>{description}</p>
-      <PlanLegend />
+      <PlanLegend operation={plan.operation} />
     </figure>
   );
 }

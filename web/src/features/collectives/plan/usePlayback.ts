@@ -1,5 +1,6 @@
 /** The playback of a plan: the current round, play and pause, and the keys that control it. */
 import { useEffect, useState } from "react";
+import { changeAddress, useAddress } from "@/shared/page/address";
 
 const SLOWEST_MS = 900;
 const FASTEST_MS = 140;
@@ -12,29 +13,32 @@ export interface Playback {
   toggle: () => void; // between play and pause
 }
 
+/** Return the playback; the address holds the round of a pause, so that a link shows the same messages. */
 export function usePlayback(rounds: number): Playback {
-  const [at, setAt] = useState(0);
-  const [started, setStarted] = useState(false);
-  const playing = started && at < rounds;
+  const paused = roundOf(useAddress(), rounds);
+  const [played, setPlayed] = useState<number | null>(null); // the round while it plays
+  const at = played ?? paused;
 
   useEffect(() => {
-    if (!playing) return;
+    if (played === null) return;
     const delay_ms = Math.min(SLOWEST_MS, Math.max(FASTEST_MS, TOTAL_MS / rounds));
     const timer = setTimeout(() => {
-      setAt(at + 1);
+      const next = played + 1;
+      if (next >= rounds) changeRound(rounds);
+      setPlayed(next < rounds ? next : null);
     }, delay_ms);
     return () => {
       clearTimeout(timer);
     };
-  }, [playing, at, rounds]);
+  }, [played, rounds]);
 
   const seek = (to: number) => {
-    setStarted(false);
-    setAt(Math.max(0, Math.min(rounds, to)));
+    setPlayed(null);
+    changeRound(Math.max(0, Math.min(rounds, to)));
   };
   const toggle = () => {
-    if (!playing && at === rounds) setAt(0);
-    setStarted(!playing);
+    if (played !== null) seek(played);
+    else if (rounds) setPlayed(at === rounds ? 0 : at);
   };
   useKeys({
     " ": toggle,
@@ -51,7 +55,17 @@ export function usePlayback(rounds: number): Playback {
       seek(rounds);
     },
   });
-  return { at, playing, seek, toggle };
+  return { at, playing: played !== null, seek, toggle };
+}
+
+/** Return the round of an address; it stays within the plan. */
+function roundOf(address: URLSearchParams, rounds: number): number {
+  const text = address.get("round") ?? "";
+  return /^\d{1,9}$/.test(text) ? Math.min(rounds, Number(text)) : 0;
+}
+
+function changeRound(round: number): void {
+  changeAddress({ round: round ? String(round) : "" });
 }
 
 /** Bind keys on the whole page, except on elements that use these keys themselves. */

@@ -5,7 +5,8 @@ import { formatCount, formatNumber } from "@/shared/format/number";
 import { formatBytes, formatSeconds } from "@/shared/format/quantities";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { keyOf, nameOf, shapeOf } from "../names";
+import { keyOf, shapeOf } from "@/shared/collectives/names";
+import { algorithmName, type Operation } from "../operation/operations";
 import styles from "./PriceTable.module.css";
 
 interface Props {
@@ -39,7 +40,15 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
         <tbody>
           {list.prices.map((price) => {
             const key = keyOf(price.collective);
-            return <PriceRow key={key} price={price} isChosen={key === chosen} onChoose={onChoose} />;
+            return (
+              <PriceRow
+                key={key}
+                price={price}
+                operation={list.operation}
+                isChosen={key === chosen}
+                onChoose={onChoose}
+              />
+            );
           })}
         </tbody>
       </table>
@@ -49,11 +58,12 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
 
 interface RowProps {
   price: PriceView;
+  operation: Operation;
   isChosen: boolean;
   onChoose: (key: string) => void;
 }
 
-function PriceRow({ price, isChosen, onChoose }: RowProps) {
+function PriceRow({ price, operation, isChosen, onChoose }: RowProps) {
   const wideNumber = classNames("number", styles.wideOnly);
   return (
     <tr className={classNames(isChosen && styles.chosen)}>
@@ -65,7 +75,8 @@ function PriceRow({ price, isChosen, onChoose }: RowProps) {
             onChoose(keyOf(price.collective));
           }}
         >
-          {nameOf(price.collective)} <span className="muted">{shapeOf(price.collective)}</span>
+          {algorithmName(price.collective, operation)}{" "}
+          <span className="muted">{shapeOf(price.collective)}</span>
         </button>
       </th>
       <td className={wideNumber}>{formatCount(price.rounds)}</td>

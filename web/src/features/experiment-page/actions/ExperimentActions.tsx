@@ -1,5 +1,6 @@
 /** What may be done with an experiment: stop, retry, rerun, clone, add runs, edit, archive, delete. */
 import { useState } from "react";
+import { useLocation } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { Menu, type MenuItem } from "@/shared/controls/Menu";
 import { StopButton } from "@/shared/dialog/StopButton";
@@ -10,6 +11,8 @@ import { RetryButton } from "@/shared/lifecycle/RetryButton";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
 import { useStopExperiment } from "../api/useStopExperiment";
+import { hasSearch } from "../axes";
+import { kindOf } from "../kind";
 import { ExperimentDialog, type Opened } from "./ExperimentDialog";
 
 interface Props {
@@ -21,10 +24,14 @@ interface Props {
 export function ExperimentActions({ experiment, stopping, refresh }: Props) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [outcome, setOutcome] = useState("");
+  const [, navigate] = useLocation();
   const labels = useLabels({ kind: "experiment", id: experiment.id }, refresh);
   const close = (text = "") => {
     setOpened(null);
     setOutcome(text);
+  };
+  const clone = () => {
+    navigate(`/new?from=${experiment.id}`);
   };
   const archive = () => {
     labels.mutate({ archived: experiment.archived_at === null });
@@ -33,7 +40,7 @@ export function ExperimentActions({ experiment, stopping, refresh }: Props) {
     <>
       <Stop experiment={experiment} stopping={stopping} />
       <Retries experiment={experiment} refresh={refresh} onResult={setOutcome} />
-      <Menu label="More" items={itemsOf(experiment, setOpened, archive)} />
+      <Menu label="More" items={itemsOf(experiment, setOpened, { archive, clone })} />
       {opened && <ExperimentDialog {...{ opened, experiment, refresh, close }} />}
       <Outcome text={outcome} error={labels.error} />
     </>
@@ -81,7 +88,7 @@ function Retries({ experiment, refresh, onResult }: RetriesProps) {
 function itemsOf(
   experiment: ExperimentDetail,
   open: (dialog: Opened) => void,
-  archive: () => void,
+  direct: { archive: () => void; clone: () => void },
 ): MenuItem[] {
   const opening = (label: string, dialog: Opened, danger = false): MenuItem => ({
     label,
@@ -90,12 +97,20 @@ function itemsOf(
       open(dialog);
     },
   });
+  const isStarted = kindOf(experiment) !== "recorded"; // elsewhere: nothing here starts its runs
   return [
     opening("Edit name and labels…", "edit"),
-    opening("Add runs…", "points"),
-    opening("Rerun…", "rerun"),
-    opening("Clone with changes…", "clone"),
-    { label: experiment.archived_at ? "Unarchive" : "Archive", onSelect: archive },
+    ...(isStarted
+      ? [
+          ...(kindOf(experiment) === "steps" || hasSearch(experiment)
+            ? []
+            : [opening("Add runs…", "points")]),
+          opening("Rerun…", "rerun"),
+          { label: "Clone with changes…", onSelect: direct.clone },
+        ]
+      : []),
+    opening("Notifications…", "notify"),
+    { label: experiment.archived_at ? "Unarchive" : "Archive", onSelect: direct.archive },
     ...(hasEnded(experiment.state) ? [opening("Delete…", "delete", true)] : []),
   ];
 }

@@ -1,13 +1,14 @@
 /** The dialog of an action on an experiment. */
 import { useLocation } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
-import { CloneDialog } from "@/shared/lifecycle/CloneDialog";
 import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
+import { documentOf } from "@/shared/spec/documentOf";
+import { NotifyDialog } from "../notify/NotifyDialog";
 import { EditDialog } from "./EditDialog";
 import { PointsDialog } from "./PointsDialog";
 
-export type Opened = "edit" | "points" | "rerun" | "clone" | "delete";
+export type Opened = "edit" | "points" | "rerun" | "notify" | "delete";
 
 interface Props {
   opened: Opened;
@@ -30,8 +31,8 @@ export function ExperimentDialog({ opened, experiment, refresh, close }: Props) 
       return <PointsDialog {...{ experiment, refresh, onCancel }} onResult={close} />;
     case "rerun":
       return <RerunDialog {...copy} name={name} runs={runs} points={experiment.added_points} />;
-    case "clone":
-      return <CloneDialog {...copy} />;
+    case "notify":
+      return <NotifyDialog experimentId={id} onClose={onCancel} />;
     case "delete":
       return (
         <DeleteDialog
@@ -44,9 +45,4 @@ export function ExperimentDialog({ opened, experiment, refresh, close }: Props) 
         />
       );
   }
-}
-
-/** Return the spec with the labels that the experiment has now. */
-function documentOf({ spec, name, description, owner, project, tags, notes }: ExperimentDetail): object {
-  return { ...spec, name, description, owner, project, tags, notes };
 }

@@ -1,6 +1,7 @@
 /** The choices for a picture: its figure, the accuracy to which times are compared, and the baseline. */
-import { useId, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import type { Answer } from "@/shared/api/types";
+import { Choice } from "@/shared/controls/Choice";
 import { formatPercent } from "@/shared/format/number";
 import styles from "./AnswerPanel.module.css";
 import { placeText } from "./figureText";
@@ -8,15 +9,16 @@ import { placeText } from "./figureText";
 interface Props {
   answer: Answer;
   onChange: (change: { figure?: string; target?: string; baseline?: string }) => void;
+  children: ReactNode; // after the choices
 }
 
 const MOST_BASELINES = 100; // a longer list helps no reader
 
-export function AnswerControls({ answer, onChange }: Props) {
+export function AnswerControls({ answer, onChange, children }: Props) {
   const { figure, figures, target, baseline, groups } = answer;
   const hasAccuracy = figures.some(({ name }) => name === "best_accuracy");
   const compares = hasAccuracy && groups.length > 1 && groups.length <= MOST_BASELINES;
-  if (figures.length < 2) return null;
+  if (figures.length < 2) return <div className={styles.answerChoices}>{children}</div>;
   return (
     <div className={styles.answerChoices}>
       <Choice
@@ -38,39 +40,8 @@ export function AnswerControls({ answer, onChange }: Props) {
           }}
         />
       )}
+      {children}
     </div>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  value: string;
-  options: [value: string, text: string][];
-  onChange: (value: string) => void;
-}
-
-function Choice({ label, value, options, onChange }: ChoiceProps) {
-  const id = useId();
-  return (
-    <span className={styles.answerChoice}>
-      <label htmlFor={id} className="small muted">
-        {label}
-      </label>
-      <select
-        id={id}
-        className="textInput small"
-        value={value}
-        onChange={(event) => {
-          onChange(event.target.value);
-        }}
-      >
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </span>
   );
 }
 

@@ -1,19 +1,33 @@
 /** The answer of an experiment: a sentence of result, the picture of its figure, and what it leaves out. */
-import type { Answer, ExperimentDetail } from "@/shared/api/types";
+import type { Answer } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
+import { DownloadMenu } from "@/shared/files/DownloadMenu";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
+import { AddToReport } from "@/shared/reports/AddToReport";
 import { hasEnded } from "@/shared/state/state";
+import { useTheme } from "@/shared/theme/theme";
 import { useAnswer } from "../api/useAnswer";
+import type { ShownExperiment } from "../workflow/useStep";
 import { AnswerControls } from "./AnswerControls";
 import styles from "./AnswerPanel.module.css";
 import { AnswerPicture } from "./AnswerPicture";
 import { AnswerTable } from "./AnswerTable";
+import {
+  blocksOfAnswer,
+  legendOfAnswer,
+  linesOf,
+  PICTURE_ID,
+  pictureOfAnswer,
+  titleOf,
+} from "./reportBlocks";
 import { useAnswerChoice } from "./useAnswerChoice";
 
-export function AnswerPanel({ experiment }: { experiment: ExperimentDetail }) {
+export function AnswerPanel({ experiment }: { experiment: ShownExperiment }) {
   const [choice, onChange] = useAnswerChoice();
-  const { data, error } = useAnswer(experiment.id, choice, !hasEnded(experiment.state));
+  const theme = useTheme();
+  const ofStep = experiment.step === null ? choice : { ...choice, step: experiment.step };
+  const { data, error } = useAnswer(experiment.id, ofStep, !hasEnded(experiment.state));
   if (!data && !error) return <QueryStatus error={null} />;
   return (
     <section className={classNames("panel", styles.answerPanel)} aria-label="Answer">
@@ -33,13 +47,33 @@ export function AnswerPanel({ experiment }: { experiment: ExperimentDetail }) {
       {data && (
         <>
           <p className={styles.sentence}>{data.sentence.replaceAll(" %", "\u00a0%")}</p>
-          <AnswerControls answer={data} onChange={onChange} />
-          <AnswerPicture answer={data} />
+          <AnswerControls answer={data} onChange={onChange}>
+            <AddToReport
+              blocks={() => blocksOfAnswer(data, experiment.name, Object.keys(experiment.spec.axes), theme)}
+            />
+            {data.figure && <AnswerDownload answer={data} name={experiment.name} />}
+          </AnswerControls>
+          <div id={PICTURE_ID}>
+            <AnswerPicture answer={data} />
+          </div>
           <Notes answer={data} />
           {data.groups.length > 1 && <AnswerTable answer={data} />}
         </>
       )}
     </section>
+  );
+}
+
+function AnswerDownload({ answer, name }: { answer: Answer; name: string }) {
+  const theme = useTheme();
+  return (
+    <DownloadMenu
+      picture={pictureOfAnswer}
+      title={`${titleOf(answer)}, ${name}`}
+      runs={answer.groups.flatMap(({ runs }) => runs)}
+      legend={legendOfAnswer(answer, theme)}
+      csv={() => linesOf(answer)}
+    />
   );
 }
 

@@ -1,8 +1,10 @@
 /** What an experiment's page opens with: the answer, and the curves behind a second tab; the address holds the choice. */
 import type { ComponentProps } from "react";
-import { useSearchParams } from "wouter";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
+import { changeAddress, useAddress } from "@/shared/page/address";
+import { hasDistributions } from "../axes";
 import { CurvesPanel } from "../curves/CurvesPanel";
+import type { ShownExperiment } from "../workflow/useStep";
 import { AnswerPanel } from "./AnswerPanel";
 import styles from "./MainPanel.module.css";
 
@@ -11,9 +13,18 @@ const TABS: [string, string][] = [
   ["curves", "Curves"],
 ];
 
-export function MainPanel(props: ComponentProps<typeof CurvesPanel>) {
-  const [search, setSearch] = useSearchParams();
+type Props = Omit<ComponentProps<typeof CurvesPanel>, "experiment"> & { experiment: ShownExperiment };
+
+export function MainPanel(props: Props) {
+  const address = useAddress();
   const { experiment } = props;
+  // each run would be a picture of its own: the search's panel above draws the answer
+  if (hasDistributions(experiment))
+    return (
+      <div className={styles.mainPanel}>
+        <CurvesPanel {...props} />
+      </div>
+    );
   // one run has nothing to be compared with: its curves stand below its answer
   if (experiment.runs < 2)
     return (
@@ -22,7 +33,7 @@ export function MainPanel(props: ComponentProps<typeof CurvesPanel>) {
         <CurvesPanel {...props} />
       </div>
     );
-  const tab = search.get("tab") === "curves" ? "curves" : "answer";
+  const tab = address.get("tab") === "curves" ? "curves" : "answer";
   return (
     <div className={styles.mainPanel}>
       <RadioTabs
@@ -30,17 +41,10 @@ export function MainPanel(props: ComponentProps<typeof CurvesPanel>) {
         options={TABS}
         value={tab}
         onChange={(name) => {
-          setSearch((before) => withTab(before, name), { replace: true });
+          changeAddress({ tab: name === "answer" ? "" : name }, true);
         }}
       />
       {tab === "answer" ? <AnswerPanel experiment={experiment} /> : <CurvesPanel {...props} />}
     </div>
   );
-}
-
-function withTab(before: URLSearchParams, name: string): URLSearchParams {
-  const next = new URLSearchParams(before);
-  if (name === "answer") next.delete("tab");
-  else next.set("tab", name);
-  return next;
 }

@@ -1,7 +1,6 @@
-/** Positions and ticks of a picture's axes. */
+/** Positions on an answer's axis, and the groups of its lines. */
 import type { AnswerAxis, AnswerGroup } from "@/shared/api/types";
-
-export type Position = (value: number) => number;
+import type { Position } from "@/shared/plot/scales";
 
 /** Return the position of a value of the axis in pixels, from `from` to `to`. */
 export function axisPosition({ scale, values }: AnswerAxis, from: number, to: number): Position {
@@ -9,59 +8,6 @@ export function axisPosition({ scale, values }: AnswerAxis, from: number, to: nu
   const [low, high] = [at(values[0] ?? 0), at(values.at(-1) ?? 1)];
   if (high === low) return () => (from + to) / 2;
   return (value) => from + ((at(value) - low) / (high - low)) * (to - from);
-}
-
-/** Return the position of a value between `low` and `high`. */
-export function linearPosition(low: number, high: number, from: number, to: number): Position {
-  return (value) => from + ((value - low) / (high - low || 1)) * (to - from);
-}
-
-/** Return about `count` round numbers from `low` to `high`. */
-export function roundTicks(low: number, high: number, count: number): number[] {
-  if (!(high > low)) return [low];
-  const raw = (high - low) / Math.max(1, count);
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
-  const first = Math.ceil(low / step - 1e-9);
-  const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: last - first + 1 }, (_, index) =>
-    Number(((first + index) * step).toPrecision(12)),
-  );
-}
-
-/** Return the values whose texts do not overlap, `gap` pixels apart: the first, the last, and others between them. */
-export function spacedTicks(values: number[], position: Position, gap: number): number[] {
-  const last = values.at(-1);
-  const shown: number[] = [];
-  for (const value of values) {
-    const before = shown.at(-1);
-    const isApart = before === undefined || Math.abs(position(value) - position(before)) >= gap;
-    const isFree = last === undefined || value === last || Math.abs(position(last) - position(value)) >= gap;
-    if (isApart && isFree) shown.push(value);
-  }
-  return shown;
-}
-
-export interface Range {
-  low: number;
-  high: number;
-  cut: number; // groups beyond the range
-}
-
-const FENCE = 3; // interquartile ranges beyond the quartiles: Tukey's "far out"
-const FEWEST = 5; // values: among fewer ones none is an outlier
-
-/** Return the range of the values without those far out, which would flatten all others; and how many are cut. */
-export function robustRange(values: number[]): Range {
-  const sorted = values.toSorted((a, b) => a - b);
-  const [least, most] = [sorted[0] ?? 0, sorted.at(-1) ?? 1];
-  if (sorted.length < FEWEST) return { low: least, high: most, cut: 0 };
-  const quartile = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
-  const [q1, q3] = [quartile(0.25), quartile(0.75)];
-  const reach = FENCE * (q3 - q1);
-  if (!reach) return { low: least, high: most, cut: 0 };
-  const inside = sorted.filter((value) => value >= q1 - reach && value <= q3 + reach);
-  return { low: inside[0] ?? least, high: inside.at(-1) ?? most, cut: sorted.length - inside.length };
 }
 
 /** Return means and ends of error bars. */

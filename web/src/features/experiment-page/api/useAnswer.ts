@@ -2,16 +2,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { pollInterval } from "@/shared/api/polling";
+import { usePollInterval } from "@/shared/api/polling";
 
 /** What the reader chose instead of the defaults. */
 export interface AnswerChoice {
   figure?: string;
   target?: number; // 0 to 1
   baseline?: number; // index of a group
+  step?: string; // of a workflow
 }
 
 export function useAnswer(experimentId: number, choice: AnswerChoice, live: boolean) {
+  const pollInterval = usePollInterval();
   return useQuery({
     queryKey: keys.experimentAnswer(experimentId, choice),
     queryFn: ({ signal }) => {

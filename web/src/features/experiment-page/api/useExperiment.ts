@@ -2,10 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { pollInterval } from "@/shared/api/polling";
+import { usePollInterval } from "@/shared/api/polling";
 import { hasEnded } from "@/shared/state/state";
 
 export function useExperiment(id: number) {
+  const pollInterval = usePollInterval();
   return useQuery({
     queryKey: keys.experiment(id),
     queryFn: ({ signal }) => {

@@ -3,7 +3,8 @@ import { useState } from "react";
 import type { RunView } from "@/shared/api/types";
 import { valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
-import { LineSwatch } from "@/shared/plot/LineSwatch";
+import { LegendEntry } from "@/shared/plot/legend/LegendEntry";
+import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
 import { type Axis, runsWith, sortValues } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
@@ -89,27 +90,22 @@ interface EntryProps {
 
 function Entry({ axis, value, lineStyles, selection, keys }: EntryProps) {
   const shown = keys.some((key) => !selection.hidden.has(key));
-  const highlight = () => {
-    selection.highlight(keys);
-  };
-  const clearHighlight = () => {
-    selection.highlight(null);
-  };
   return (
-    <button
-      className={styles.legendEntry}
-      aria-pressed={shown}
-      onClick={() => {
+    <LegendEntry
+      isShown={shown}
+      onToggle={() => {
         selection.toggle(keys);
       }}
-      onPointerEnter={highlight}
-      onPointerLeave={clearHighlight}
-      onFocus={highlight}
-      onBlur={clearHighlight}
+      onPoint={() => {
+        selection.highlight(keys);
+      }}
+      onLeave={() => {
+        selection.highlight(null);
+      }}
     >
       {axis === lineStyles.colored && <LineSwatch color={lineStyles.color(value)} />}
       {axis === lineStyles.dashed && <LineSwatch color="currentColor" dash={lineStyles.dash(value)} />}
       {valueText(value)}
-    </button>
+    </LegendEntry>
   );
 }

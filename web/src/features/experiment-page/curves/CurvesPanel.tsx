@@ -1,23 +1,26 @@
 /** The panel of the overlaid curves: toolbar, readout, chart and legend. */
-import { useState } from "react";
+import { type RefObject, useRef, useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { formatTick, pluralize } from "@/shared/format/number";
-import type { StepRange } from "@/shared/curves/view";
-import type { Unit } from "@/shared/format/position";
+import type { Aligned } from "@/shared/curves/column";
+import { changeZoom, useZoom } from "@/shared/curves/zoomAddress";
+import { X_SERIES, X_TITLES, X_UNITS } from "@/shared/curves/xAxis";
 import { classNames } from "@/shared/page/classNames";
-import { Plot } from "@/shared/plot/Plot";
-import { type Line, visibleLines } from "@/shared/plot/view";
+import { DownloadMenu } from "@/shared/files/DownloadMenu";
+import { csvOfChart } from "@/shared/plot/chartCsv";
+import { type Picture, Plot } from "@/shared/plot/Plot";
+import { type Line, RESTART_NOTE, type View, visibleLines } from "@/shared/plot/view";
 import type { YRange } from "@/shared/plot/yRange";
 import type { SeriesKind } from "@/shared/series/catalog";
 import type { Axis } from "../axes";
-import type { LineStyles } from "../lineStyles";
+import { type LineStyles, legendOf } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import { AxisLegend } from "./AxisLegend";
 import styles from "./CurvesPanel.module.css";
 import { CurvesToolbar } from "./CurvesToolbar";
 import { readoutText } from "./readout";
-import { useCurveOptions } from "./useCurveOptions";
-import { useOverlay } from "./useOverlay";
+import { type CurveOptions, useCurveOptions } from "./useCurveOptions";
+import { type Overlay, useOverlay } from "./useOverlay";
 import { useYRange } from "./useYRange";
 
 interface Props {
@@ -32,63 +35,115 @@ interface Props {
 export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
   const { options, ...toolbar } = useCurveOptions(experiment, runs);
   const [index, setIndex] = useState<number | null>(null);
-  const [zoomed, setZoomed] = useState<StepRange>(null);
+  const picture = useRef<Picture>(null);
+  const zoomed = useZoom();
   const overlay = useOverlay(experiment, runs, lineStyles, options, zoomed);
-  const { kind, logarithmic } = options;
-  const unit: Unit = options.byEpoch ? "epoch" : "step";
+  const { kind } = options;
+  const unit = X_UNITS[options.axis];
   const byKey = new Map(runs.map((run) => [String(run.id), run]));
   const readout = readoutText({ ...overlay, runs: byKey, kind, unit }, selection, index);
+  const empty = emptyText(overlay, runs, options, toolbar.kinds.length > 0);
   const visible = visibleLines({ lines: overlay.lines, hidden: selection.hidden }).length;
   const { range, hasRange } = useYRange(overlay, options, selection.hidden);
   return (
     <section className={classNames("panel", styles.curvesPanel)} aria-label="Curves">
-      <CurvesToolbar {...toolbar} options={options} hasRange={hasRange} />
+      <CurvesToolbar {...toolbar} options={options} hasRange={hasRange}>
+        <Download {...{ experiment, options, overlay, picture, axes, lineStyles, selection }} />
+      </CurvesToolbar>
       <p className={classNames("small", styles.readout)} data-testid="readout">
-        {readout ?? <Hint {...{ overlay, runs, kind }} hasKinds={toolbar.kinds.length > 0} />}
+        {readout ?? (empty === null && <Hint isLoading={!overlay.lines.length} />)}
       </p>
       <Plot
         {...overlay}
+        {...scaleOf(options)}
+        {...{ empty, unit, picture }}
         title={kind.title}
         height={360}
-        unit={unit}
         readout={readout ?? `${pluralize(visible, "curve")}, press up or down to select one`}
-        tick={kind.tick ?? formatTick}
-        logarithmic={logarithmic && (kind.logarithmic ?? false)}
         yRange={range}
-        {...(kind.ceiling === undefined ? {} : { ceiling: kind.ceiling })}
         hidden={selection.hidden}
         highlighted={selection.highlighted}
         selectsNearest
         onIndex={setIndex}
-        onRange={setZoomed}
+        range={zoomed}
+        onRange={changeZoom}
         onSelect={(key) => {
           selection.highlight(key ? [key] : null);
         }}
       />
-      {range && <CutNote range={range} kind={kind} />}
+      <Notes {...{ range, kind }} restarts={overlay.restarts} />
       <AxisLegend {...{ axes, lineStyles, runs, selection, onColorBy }} />
     </section>
   );
 }
 
-interface HintProps {
-  overlay: { lines: Line[] };
-  runs: RunView[];
-  kind: SeriesKind;
-  hasKinds: boolean;
+interface DownloadProps extends Pick<Props, "experiment" | "axes" | "lineStyles" | "selection"> {
+  options: CurveOptions;
+  overlay: Overlay;
+  picture: RefObject<Picture | null>;
 }
 
-function Hint({ overlay, runs, kind, hasKinds }: HintProps) {
-  if (!overlay.lines.length && runs.some(({ latest }) => kind.name in latest))
-    return <>Loading the curves…</>;
-  if (!overlay.lines.length)
-    return <>No run has reported a {hasKinds ? kind.title.toLowerCase() : "value"} yet.</>;
+function Download({ experiment, options, overlay, picture, axes, lineStyles, selection }: DownloadProps) {
+  const { kind, axis } = options;
+  const { hidden } = selection;
+  if (!overlay.aligned.x.length) return null;
+  return (
+    <DownloadMenu
+      picture={() => picture.current?.() ?? null}
+      title={`${kind.title} by ${X_TITLES[axis]}, ${experiment.name}`}
+      runs={overlay.lines.map(({ key }) => Number(key))}
+      legend={legendOf(axes, lineStyles)}
+      csv={() => csvOfChart({ ...overlay, hidden }, ["run", X_TITLES[axis], kind.name])}
+      isSmall
+    />
+  );
+}
+
+/** Return how the chart draws values of the series. */
+function scaleOf({ kind, logarithmic }: CurveOptions): Pick<View, "tick" | "logarithmic" | "ceiling"> {
+  return {
+    tick: kind.tick ?? formatTick,
+    logarithmic: logarithmic && (kind.logarithmic ?? false),
+    ...(kind.ceiling === undefined ? {} : { ceiling: kind.ceiling }),
+  };
+}
+
+function Hint({ isLoading }: { isLoading: boolean }) {
+  if (isLoading) return <>Loading the curves…</>;
   return <span className={styles.readoutHint}>↑ and ↓ select a curve</span>;
+}
+
+/** Return what stands in the place of the picture if no run has a value. */
+function emptyText(
+  { lines, aligned }: { lines: Line[]; aligned: Aligned },
+  runs: RunView[],
+  { kind, axis }: CurveOptions,
+  hasKinds: boolean,
+): string | null {
+  const series = X_SERIES[axis];
+  if (series && lines.length && !aligned.x.length && !runs.some(({ latest }) => series in latest))
+    return `No run has reported ${X_TITLES[axis]} yet.`;
+  if (lines.length || runs.some(({ latest }) => kind.name in latest)) return null;
+  return `No run has reported a ${hasKinds ? kind.title.toLowerCase() : "value"} yet.`;
+}
+
+interface NotesProps extends Pick<Overlay, "restarts"> {
+  range: YRange | null;
+  kind: SeriesKind;
+}
+
+function Notes({ range, kind, restarts }: NotesProps) {
+  const hasRings = restarts.some((places) => places.length > 0);
+  return (
+    <>
+      {range && range.cut > 0 && <CutNote range={range} kind={kind} />}
+      {hasRings && <p className="small muted">{RESTART_NOTE}</p>}
+    </>
+  );
 }
 
 /** How many curves leave the picture, and what it shows. */
 function CutNote({ range, kind }: { range: YRange; kind: SeriesKind }) {
-  if (!range.cut) return null;
   return (
     <p className="small muted">
       {pluralize(range.cut, "curve")} {range.cut === 1 ? "leaves" : "leave"} the picture, which shows{" "}

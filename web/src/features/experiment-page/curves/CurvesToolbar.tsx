@@ -1,4 +1,6 @@
 /** The toolbar of the overlaid curves: the series, and the switches that apply to it. */
+import type { ReactNode } from "react";
+import { AxisChoice } from "@/shared/curves/AxisChoice";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
 import { Switch } from "@/shared/controls/Switch";
 import { type SeriesKind, titleWithUnit } from "@/shared/series/catalog";
@@ -9,13 +11,14 @@ interface Props {
   kinds: SeriesKind[];
   options: CurveOptions;
   onChange: (change: Partial<Choices>) => void;
-  hasEpochs: boolean;
+  reported: ReadonlySet<string>; // series of the runs
+  children: ReactNode; // after the switches
   hasRange: boolean; // the chart shows a part of the range of y
 }
 
-export function CurvesToolbar({ kinds, options, onChange, hasEpochs, hasRange }: Props) {
-  const { kind, byEpoch, smoothed, logarithmic, whole } = options;
-  const set = (name: "byEpoch" | "smoothed" | "logarithmic" | "whole") => (on: boolean) => {
+export function CurvesToolbar({ kinds, options, onChange, reported, hasRange, children }: Props) {
+  const { kind, axis, smoothed, logarithmic, whole } = options;
+  const set = (name: "smoothed" | "logarithmic" | "whole") => (on: boolean) => {
     onChange({ [name]: on });
   };
   return (
@@ -29,11 +32,13 @@ export function CurvesToolbar({ kinds, options, onChange, hasEpochs, hasRange }:
         }}
       />
       <div className={styles.switches}>
-        {hasEpochs && (
-          <Switch on={byEpoch} onChange={set("byEpoch")}>
-            by epoch
-          </Switch>
-        )}
+        <AxisChoice
+          axis={axis}
+          names={reported}
+          onChange={(chosen) => {
+            onChange({ axis: chosen });
+          }}
+        />
         {kind.noisy && (
           <Switch on={smoothed} onChange={set("smoothed")}>
             smooth
@@ -49,6 +54,7 @@ export function CurvesToolbar({ kinds, options, onChange, hasEpochs, hasRange }:
             log scale
           </Switch>
         )}
+        {children}
       </div>
     </header>
   );

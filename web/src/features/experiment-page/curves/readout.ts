@@ -1,7 +1,7 @@
 /** The readout of the overlaid curves: the value of the single curve that is highlighted or visible. */
 import type { RunView } from "@/shared/api/types";
 import type { Aligned, Values } from "@/shared/curves/column";
-import { formatPosition, type Unit } from "@/shared/format/position";
+import { atPosition, type Unit } from "@/shared/format/position";
 import { valuesText } from "@/shared/format/value";
 import { type Line, visibleLines } from "@/shared/plot/view";
 import type { SeriesKind } from "@/shared/series/catalog";
@@ -30,8 +30,8 @@ export function readoutText(
   const column = aligned.ys[lines.indexOf(line)];
   const at = indexWithValue(column, index);
   const values = valuesText(run.values);
-  const position = formatPosition(aligned.x[at] ?? 0, unit);
-  return `Run ${run.id}${values && `, ${values}`}: ${kind.format(column?.[at])} at ${position}`;
+  const position = atPosition(aligned.x[at] ?? 0, unit);
+  return `Run ${run.id}${values && `, ${values}`}: ${kind.format(column?.[at])} ${position}`;
 }
 
 /** Return the index of the crosshair, or the last index before it that has a value. */

@@ -1,39 +1,40 @@
 /** The overlaid curves of an experiment: one series of all its runs on a common x axis. */
 import { useMemo } from "react";
-import { pollInterval } from "@/shared/api/polling";
-import type { Column, ExperimentDetail, RunView } from "@/shared/api/types";
+import { usePollInterval } from "@/shared/api/polling";
+import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
 import { type NotFinite, refine } from "@/shared/curves/curve";
 import { useCurves } from "@/shared/curves/useCurves";
+import { inAxis, placed, placesOf, reportedBy, stepsOf, X_SERIES } from "@/shared/curves/xAxis";
 import type { StepRange } from "@/shared/curves/view";
 import type { Line } from "@/shared/plot/view";
-import { EPOCH } from "@/shared/series/catalog";
 import { hasEnded } from "@/shared/state/state";
 import type { LineStyles } from "../lineStyles";
 import type { CurveOptions } from "./useCurveOptions";
-import { inEpochs, stepsOf } from "./epochs";
 
 const MAX_DOTTED = 3; // curves; more of them show no dots
 
-interface Overlay {
+export interface Overlay {
   lines: Line[];
   aligned: Aligned;
   notFinite: NotFinite[][]; // of each line
+  restarts: number[][]; // of each line: where its run resumed
 }
 
 export function useOverlay(
   experiment: ExperimentDetail,
   runs: RunView[],
   lineStyles: LineStyles,
-  { kind, byEpoch, smoothed }: CurveOptions,
+  { kind, axis, smoothed }: CurveOptions,
   shown: StepRange, // of the x axis
 ): Overlay {
   const restarts = runs.reduce((sum, run) => sum + Math.max(0, run.attempt - 1), 0);
+  const pollInterval = usePollInterval();
   const every = pollInterval(!hasEnded(experiment.state));
-  // by step no epochs are needed: the same query again costs nothing
-  const epochs = useCurves(experiment.id, byEpoch ? EPOCH : kind.name, { every, restarts });
+  // by step no places are needed: the same query again costs nothing
+  const places = useCurves(experiment.id, X_SERIES[axis] ?? kind.name, { every, restarts });
   const curves = useCurves(experiment.id, kind.name, { every, restarts });
-  const range = byEpoch ? stepsOf(shown, epochs) : shown;
+  const range = stepsOf(shown, axis, [...places.values()].map(reportedBy));
   const finer = useCurves(experiment.id, kind.name, { every, restarts, range });
   const isSmoothed = smoothed && (kind.noisy ?? false);
   const drawn = useMemo(
@@ -44,10 +45,10 @@ export function useOverlay(
   const aligned = useMemo(() => {
     const columns = drawn.map((curve, at) => {
       const column = isSmoothed ? smooth(curve.mean) : curve.envelope;
-      return byEpoch ? inEpochs(column, epochs.get(ids[at] ?? 0)?.last) : column;
+      return inAxis(column, axis, reportedBy(places.get(ids[at] ?? 0)));
     });
     return alignColumns(columns);
-  }, [drawn, ids, isSmoothed, byEpoch, epochs]);
+  }, [drawn, ids, isSmoothed, axis, places]);
   const byId = new Map(runs.map((run) => [run.id, run]));
   const lines = ids.map((id) => ({
     key: String(id),
@@ -56,14 +57,10 @@ export function useOverlay(
     ...lineStyles.of(byId.get(id)),
   }));
   const notFinite = drawn.map((curve, at) =>
-    byEpoch ? placesInEpochs(curve.notFinite, epochs.get(ids[at] ?? 0)?.last) : curve.notFinite,
+    placed(curve.notFinite, axis, reportedBy(places.get(ids[at] ?? 0))),
   );
-  return { lines, aligned, notFinite };
-}
-
-function placesInEpochs(found: NotFinite[], epochs: Column | undefined): NotFinite[] {
-  return found.flatMap((each) => {
-    const [step] = inEpochs({ steps: [each.step], values: [null] }, epochs).steps;
-    return step === undefined ? [] : { ...each, step };
-  });
+  const resumed = drawn.map((curve, at) =>
+    placesOf(curve.restarts, axis, reportedBy(places.get(ids[at] ?? 0))),
+  );
+  return { lines, aligned, notFinite, restarts: resumed };
 }

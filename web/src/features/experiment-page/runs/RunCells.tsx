@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { TableRow } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
-import { LineSwatch } from "@/shared/plot/LineSwatch";
+import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
 import { stepShare } from "@/shared/state/progress";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";

@@ -1,10 +1,12 @@
 /** The table of an experiment's runs: the values of the axes, state, progress and results; the service sorts all runs. */
-import { useState } from "react";
-import { pollInterval } from "@/shared/api/polling";
-import type { ExperimentDetail, TableRow } from "@/shared/api/types";
+import { usePollInterval } from "@/shared/api/polling";
+import type { TableRow } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
-import { valueText } from "@/shared/format/value";
+import { shortened, valueText } from "@/shared/format/value";
+import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
+import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
 import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
 import { StateCell } from "@/shared/run-table/cells";
 import { nextSort } from "@/shared/run-table/columns";
@@ -13,47 +15,59 @@ import { useRowSelection } from "@/shared/run-table/useRowSelection";
 import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
 import { hasEnded } from "@/shared/state/state";
 import { type Axis, axisValue } from "../axes";
+import { kindOf } from "../kind";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
+import type { ShownExperiment } from "../workflow/useStep";
 import { Progress, RunCell } from "./RunCells";
 import styles from "./RunTable.module.css";
 
 interface Props {
-  experiment: ExperimentDetail;
+  experiment: ShownExperiment;
   metrics: string[]; // the series with a column
   axes: Axis[];
   lineStyles: LineStyles;
   selection: Selection; // of curves
 }
 
+const STEP: RunColumn = {
+  ...{ field: "step_name", title: "Step", width: 130, isNumeric: false },
+  render: (_, cell) => (typeof cell === "string" ? cell : ""),
+};
+const NUMBER = "number"; // the order without a choice
 const BEST = `best(${HELDOUT_ACCURACY})`;
 
 export function RunTable({ experiment, metrics, axes, lineStyles, selection }: Props) {
-  const [sort, setSort] = useState("number");
+  const sort = useAddress().get("sort") || NUMBER;
   const rows = useRowSelection();
+  const pollInterval = usePollInterval();
   const columns = columnsOf(experiment, axes, metrics);
+  const asked = {
+    where: experiment.step === null ? "" : `step_name = ${experiment.step}`,
+    q: "",
+    sort,
+    columns: columns.map(({ field }) => field),
+    archived: false,
+    experiment: experiment.id,
+  };
   const point = (row: TableRow | null) => {
     selection.highlight(row && [String(row.id)]);
   };
   return (
     <section className={styles.runs} aria-label="Table of runs">
-      <SelectionBar selection={rows} />
+      <PanelHeader actions={<ExportMenu asked={asked} />}>
+        <h2>Runs</h2>
+      </PanelHeader>
+      <SelectionBar selection={rows} columns={asked.columns} />
       <Table
         label="Runs"
-        asked={{
-          where: "",
-          q: "",
-          sort,
-          columns: columns.map(({ field }) => field),
-          archived: false,
-          experiment: experiment.id,
-        }}
+        asked={asked}
         columns={columns}
         every={pollInterval(!hasEnded(experiment.state))}
         selection={rows}
         onSort={(field) => {
           const metric = field.endsWith(`(${HELDOUT_ACCURACY})`) ? HELDOUT_ACCURACY : null;
-          setSort(nextSort(sort, field === "id" ? "number" : field, metric) || "number");
+          changeSort(nextSort(sort, field === "id" ? NUMBER : field, metric));
         }}
         renderRun={(row) => <RunCell {...{ row, lineStyles, selection }} onPoint={point} />}
         onPoint={point}
@@ -63,11 +77,16 @@ export function RunTable({ experiment, metrics, axes, lineStyles, selection }: P
   );
 }
 
-function columnsOf(experiment: ExperimentDetail, axes: Axis[], metrics: string[]): RunColumn[] {
+function changeSort(sort: string): void {
+  changeAddress({ sort: sort === NUMBER ? "" : sort });
+}
+
+function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[]): RunColumn[] {
   return [
+    ...(kindOf(experiment) === "steps" ? [STEP] : []),
     ...axes.map((axis): RunColumn => ({
       ...{ field: axis.path, title: axis.name, width: 130, isNumeric: false },
-      render: (row) => valueText(axisValue(row, axis)),
+      render: (row) => valueText(shortened(axisValue(row, axis))),
     })),
     {
       ...{ field: "state", title: "State", width: 230, isNumeric: false },

@@ -6,17 +6,17 @@ import { Menu, type MenuItem } from "@/shared/controls/Menu";
 import { StopButton } from "@/shared/dialog/StopButton";
 import { useLabels } from "@/shared/lifecycle/api/useLabels";
 import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
-import { CloneDialog } from "@/shared/lifecycle/CloneDialog";
 import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
 import { Outcome } from "@/shared/lifecycle/Outcome";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
 import { RetryButton } from "@/shared/lifecycle/RetryButton";
+import { compareAddress } from "@/shared/run-table/compareAddress";
 import { stepsText } from "@/shared/state/progress";
 import { hasEnded } from "@/shared/state/state";
 import { useStopRun } from "../api/useStopRun";
 import { ExtendDialog } from "./ExtendDialog";
 
-type Opened = "rerun" | "clone" | "extend" | "delete";
+type Opened = "rerun" | "extend" | "delete";
 
 interface Props {
   run: RunDetail;
@@ -26,6 +26,7 @@ interface Props {
 export function RunActions({ run, experiment }: Props) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [outcome, setOutcome] = useState("");
+  const [, navigate] = useLocation();
   const target = { kind: "run", id: run.id } as const;
   const refresh = useRefresh(run.experiment_id, run.id);
   const labels = useLabels(target, refresh);
@@ -33,13 +34,19 @@ export function RunActions({ run, experiment }: Props) {
     setOpened(null);
     setOutcome(text);
   };
+  const clone = () => {
+    navigate(`/new?run=${run.id}`);
+  };
   const archive = () => {
     labels.mutate({ archived: run.archived_at === null });
+  };
+  const compare = () => {
+    navigate(compareAddress([run.id]));
   };
   return (
     <>
       <MainButton run={run} refresh={refresh} onResult={setOutcome} />
-      <Menu label="More" items={itemsOf(run, setOpened, archive)} />
+      <Menu label="More" items={itemsOf(run, setOpened, { archive, clone, compare })} />
       {opened && <OpenedDialog {...{ opened, run, experiment, refresh, close }} />}
       <Outcome text={outcome} error={labels.error} />
     </>
@@ -69,7 +76,11 @@ function MainButton({ run, refresh, onResult }: MainButtonProps): ReactNode {
   return <RetryButton {...{ target, refresh, onResult }} states={[state as "failed"]} label={label} />;
 }
 
-function itemsOf(run: RunDetail, open: (dialog: Opened) => void, archive: () => void): MenuItem[] {
+function itemsOf(
+  run: RunDetail,
+  open: (dialog: Opened) => void,
+  direct: { archive: () => void; clone: () => void; compare: () => void },
+): MenuItem[] {
   const opening = (label: string, dialog: Opened, danger = false): MenuItem => ({
     label,
     danger,
@@ -77,12 +88,15 @@ function itemsOf(run: RunDetail, open: (dialog: Opened) => void, archive: () => 
       open(dialog);
     },
   });
-  const canExtend = run.state === "done" && run.spec.kind !== "program";
+  const canExtend = run.state === "done" && run.spec.kind === "engine";
+  const isStarted = run.spec.kind !== "recorded"; // elsewhere: nothing here starts such a run
   return [
-    opening("Rerun…", "rerun"),
-    opening("Clone with changes…", "clone"),
+    { label: "Compare with…", onSelect: direct.compare },
+    ...(isStarted
+      ? [opening("Rerun…", "rerun"), { label: "Clone with changes…", onSelect: direct.clone }]
+      : []),
     ...(canExtend ? [opening("Extend…", "extend")] : []),
-    { label: run.archived_at ? "Unarchive" : "Archive", onSelect: archive },
+    { label: run.archived_at ? "Unarchive" : "Archive", onSelect: direct.archive },
     ...(hasEnded(run.state) ? [opening("Delete…", "delete", true)] : []),
   ];
 }
@@ -107,10 +121,8 @@ function OpenedDialog({ opened, run, experiment, refresh, close }: DialogProps) 
   switch (opened) {
     case "rerun":
       return <RerunDialog {...copy} name={name} runs={1} />;
-    case "clone":
-      return <CloneDialog {...copy} />;
     case "extend": {
-      if (run.spec.kind === "program") return null;
+      if (run.spec.kind !== "engine") return null;
       return (
         <ExtendDialog runId={run.id} epochs={run.spec.epochs} {...{ refresh, onCancel }} onResult={close} />
       );

@@ -1,59 +1,97 @@
-/** GET /runs/{id}/log: the tail of a run's log; each poll appends new lines, and earlier parts load on demand. */
+/** GET /runs/{id}/log: the tail of a run's log, or its lines that match; polls append new lines, a click earlier ones. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { pollInterval } from "@/shared/api/polling";
+import { usePollInterval } from "@/shared/api/polling";
+import type { LogLevel, LogPart } from "@/shared/api/types";
 
 const TAIL_BYTES = 65_536;
 const MAX_CHARACTERS = 1_000_000; // a longer text makes scrolling slow
 
+/** What a line must have; without any of it the log is shown as it is. */
+export interface LogQuery {
+  rank?: number;
+  search?: string;
+  level?: LogLevel;
+}
+
 export interface Log {
   text: string;
-  start: number; // the byte at which `text` begins
+  start: number; // the byte at which `text`, or the search, begins
   next: number;
+  size: number; // of the log
+  namesRanks: boolean; // of a search: whether lines name their rank
+}
+
+export function isSearch(query: LogQuery): boolean {
+  return Object.values(query).some((value) => value !== undefined);
 }
 
 /** Return the log; with `trims` a log that is too long loses its oldest lines. */
-export function useLog(runId: number, live: boolean, trims: boolean) {
+export function useLog(runId: number, live: boolean, trims: boolean, query: LogQuery) {
   const cache = useQueryClient();
-  const key = keys.runLog(runId);
+  const pollInterval = usePollInterval();
+  const key = isSearch(query) ? keys.runLogSearch(runId, query) : keys.runLog(runId);
+  const newest = isSearch(query) ? searchNewest : fetchTail;
   const tail = useQuery({
     queryKey: key,
-    queryFn: ({ signal }) => fetchTail(runId, cache.getQueryData<Log>(key), trims, signal),
+    queryFn: ({ signal }) => newest({ runId, query, signal }, cache.getQueryData<Log>(key), trims),
     refetchInterval: pollInterval(live),
   });
   const earlier = useMutation({
     mutationFn: async (log: Log) => {
       const start = Math.max(0, log.start - TAIL_BYTES);
-      const part = await read(runId, start, log.start - start);
-      return { ...log, text: part.text + log.text, start };
+      const range = isSearch(query) ? { before: log.start } : { offset: start, limit: log.start - start };
+      const part = await read({ runId, query }, range);
+      const namesRanks = log.namesRanks || part.names_ranks === true;
+      return { ...log, text: part.text + log.text, start: part.offset, namesRanks };
     },
     onSuccess: (log) => cache.setQueryData(key, log),
   });
   return { log: tail.data, error: tail.error, earlier };
 }
 
-async function fetchTail(
-  runId: number,
-  log: Log | undefined,
-  trims: boolean,
-  signal: AbortSignal,
-): Promise<Log> {
-  const part = await read(runId, log?.next ?? -TAIL_BYTES, TAIL_BYTES, signal);
-  // A log that became shorter was replaced by another log.
-  if (!log || part.offset < log.next) return { text: part.text, start: part.offset, next: part.next };
-  if (!part.text) return log;
-  const grown = { text: log.text + part.text, start: log.start, next: part.next };
-  return trims ? trimLog(grown) : grown;
+interface Request {
+  runId: number;
+  query: LogQuery;
+  signal?: AbortSignal;
 }
 
-/** Return the log without the oldest lines that exceed the limit. */
-function trimLog(log: Log): Log {
+async function fetchTail(request: Request, log: Log | undefined, trims: boolean): Promise<Log> {
+  const part = await read(request, { offset: log?.next ?? -TAIL_BYTES, limit: TAIL_BYTES });
+  // A log that became shorter was replaced by another log.
+  if (!log || part.offset < log.next) return logOf(part);
+  return appended(log, part, trims);
+}
+
+async function searchNewest(request: Request, log: Log | undefined, trims: boolean): Promise<Log> {
+  if (!log) return logOf(await read(request, {}));
+  const part = await read(request, { offset: log.next });
+  if (part.size < log.next) return logOf(await read(request, {})); // replaced by another log
+  // More lines than one answer has: those between are left to a search for earlier lines.
+  return part.offset > log.next ? logOf(part) : appended(log, part, trims);
+}
+
+function logOf(part: LogPart): Log {
+  const { text, offset, next, size } = part;
+  return { text, start: offset, next, size, namesRanks: part.names_ranks === true };
+}
+
+function appended(log: Log, part: LogPart, trims: boolean): Log {
+  const namesRanks = log.namesRanks || part.names_ranks === true;
+  const grown = { ...log, text: log.text + part.text, next: part.next, size: part.size, namesRanks };
+  if (!part.text) return part.next === log.next ? log : grown;
+  return trims ? trimLog(grown, typeof part.names_ranks === "boolean") : grown;
+}
+
+/** Return the log without the oldest lines that exceed the limit; where a search begins does not depend on its lines. */
+function trimLog(log: Log, isFound: boolean): Log {
   const surplus = log.text.length - MAX_CHARACTERS;
   if (surplus <= 0) return log;
   const end = log.text.indexOf("\n", surplus);
   const cut = log.text.slice(0, end < 0 ? surplus : end);
-  return { ...log, text: log.text.slice(cut.length), start: log.start + byteLength(cut) };
+  const start = isFound ? log.start : log.start + byteLength(cut);
+  return { ...log, text: log.text.slice(cut.length), start };
 }
 
 /** Return the length of a text in bytes, the unit of the API. */
@@ -61,7 +99,13 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-function read(runId: number, offset: number, limit: number, signal?: AbortSignal) {
-  const params = { path: { run_id: runId }, query: { offset, limit } };
+interface Range {
+  offset?: number;
+  before?: number;
+  limit?: number;
+}
+
+function read({ runId, query, signal }: Request, range: Range) {
+  const params = { path: { run_id: runId }, query: { ...range, ...query } };
   return body(client.GET("/api/v1/runs/{run_id}/log", { params, ...(signal ? { signal } : {}) }));
 }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { hasPrefix, keys } from "@/shared/api/keys";
-import { pollInterval } from "@/shared/api/polling";
+import { usePollInterval } from "@/shared/api/polling";
 import type { RunDetail } from "@/shared/api/types";
 import { type Curve, grow, isTooFine, lastBucket } from "@/shared/curves/curve";
 import { bucketsOf, rangeQuery, type StepRange } from "@/shared/curves/view";
@@ -20,6 +20,7 @@ const NONE: Series = {};
 const SHARE = 0.5; // of the window's width: two charts side by side
 
 export function usePoints(run: RunDetail, range: StepRange = null): Points {
+  const pollInterval = usePollInterval();
   const view = { buckets: bucketsOf(SHARE), ...rangeQuery(range) };
   // A new attempt repeats steps, so its points replace the known ones.
   const key = keys.attemptCurves(run.id, run.attempt, [view.buckets, view.from ?? 0, view.to ?? null]);

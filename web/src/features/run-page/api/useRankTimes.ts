@@ -2,11 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { pollInterval } from "@/shared/api/polling";
+import { usePollInterval } from "@/shared/api/polling";
 import type { RankTimes, RunDetail } from "@/shared/api/types";
 import { hasEnded } from "@/shared/state/state";
 
 export function useRankTimes(run: RunDetail): { times: RankTimes | null; error: Error | null } {
+  const pollInterval = usePollInterval();
   const query = useQuery({
     queryKey: keys.runRankTimes(run.id),
     queryFn: ({ signal }) =>

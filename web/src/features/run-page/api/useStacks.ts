@@ -2,12 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { pollInterval } from "@/shared/api/polling";
+import { usePollInterval } from "@/shared/api/polling";
 import type { AttemptStacks, RunDetail } from "@/shared/api/types";
 import { hasEnded } from "@/shared/state/state";
 
 /** Return the stacks while `enabled`, because a reader rarely needs them. */
 export function useStacks(run: RunDetail, enabled: boolean): { stacks?: AttemptStacks; error: Error | null } {
+  const pollInterval = usePollInterval();
   const { data, error } = useQuery({
     queryKey: keys.runStacks(run.id, run.attempt),
     queryFn: ({ signal }) =>

@@ -1,5 +1,8 @@
-/** A bar for each rank: the parts of its step time over the newest steps. The rank with the longest bar is the slowest. */
-import { useState } from "react";
+/**
+ * A bar for each rank: the parts of its step time over the newest steps. The rank with the longest bar is the slowest.
+ * The pointer and the arrow keys read the bars.
+ */
+import { type KeyboardEvent, useState } from "react";
 import type { RankTime, RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { formatStepTime } from "@/shared/format/time";
@@ -57,15 +60,25 @@ function Bars({ ranks, slowest, selected, onPoint }: BarsProps) {
   const per = Math.ceil(ranks.length / Math.max(1, Math.floor(width / BAR_PX)));
   const shown = slowestOfEach(ranks, per);
   const longest = Math.max(...shown.map(totalTime));
+  const unpoint = () => {
+    onPoint(null);
+  };
   return (
     <div ref={host}>
       <div
         className={classNames(styles.rankBars, width / shown.length < WIDE_PX && styles.narrowBars)}
-        role="img"
+        role="slider"
+        tabIndex={0}
         aria-label={`Time of a step on each of ${ranks.length} ranks; the slowest is rank ${slowest}`}
-        onPointerLeave={() => {
-          onPoint(null);
+        aria-valuemin={0}
+        aria-valuemax={shown.length - 1}
+        aria-valuenow={Math.max(0, indexOf(shown, selected))}
+        aria-valuetext={textOf(shown, selected)}
+        onKeyDown={(event) => {
+          readByKey(event, shown, selected, onPoint);
         }}
+        onBlur={unpoint}
+        onPointerLeave={unpoint}
       >
         {shown.map(({ rank, seconds }) => (
           <div
@@ -85,6 +98,27 @@ function Bars({ ranks, slowest, selected, onPoint }: BarsProps) {
       {per > 1 && <p className="small muted">Each bar is the slowest of {per} ranks.</p>}
     </div>
   );
+}
+
+/** Return the selected rank with its times, for a screen reader. */
+function textOf(shown: RankTime[], selected: number): string | undefined {
+  const found = shown[Math.max(0, indexOf(shown, selected))];
+  return found && `rank ${found.rank}: ${partsText(found)}`;
+}
+
+/** Select the rank of another bar by a key; Escape returns to the slowest rank. */
+function readByKey(event: KeyboardEvent, shown: RankTime[], selected: number, onPoint: BarsProps["onPoint"]) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const [at, last] = [indexOf(shown, selected), shown.length - 1];
+  const places: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
+  const next = places[event.key];
+  if (next === undefined && event.key !== "Escape") return;
+  event.preventDefault();
+  onPoint(next === undefined ? null : (shown[Math.min(Math.max(next, 0), last)]?.rank ?? null));
+}
+
+function indexOf(shown: RankTime[], rank: number): number {
+  return shown.findIndex((one) => one.rank === rank);
 }
 
 /** Return the slowest rank of each `per` successive ones: a page is wide enough for a few hundred bars. */

@@ -1,17 +1,23 @@
 /** A chart of the run page: a few series, and above the chart their values at the crosshair or the newest ones. */
-import { type ReactNode, useMemo, useState } from "react";
+import { type ReactNode, type RefObject, useMemo, useRef, useState } from "react";
 import type { Column } from "@/shared/api/types";
 import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
 import type { Curve, NotFinite } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
-import { formatCount, formatTick } from "@/shared/format/number";
+import { changeZoom } from "@/shared/curves/zoomAddress";
+import { DownloadMenu } from "@/shared/files/DownloadMenu";
+import { formatTick } from "@/shared/format/number";
+import { formatPosition, type Unit } from "@/shared/format/position";
+import type { LegendEntry } from "@/shared/files/picture";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
-import { LineSwatch } from "@/shared/plot/LineSwatch";
+import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
 import { category, ramp } from "@/shared/plot/palette";
-import { Plot } from "@/shared/plot/Plot";
+import { csvOfChart } from "@/shared/plot/chartCsv";
+import { type Picture, Plot } from "@/shared/plot/Plot";
 import type { Line, View } from "@/shared/plot/view";
 import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
 import { baseOf, rankOf } from "@/shared/series/ranks";
+import { systemOf } from "@/shared/series/system";
 import { type Theme, useTheme } from "@/shared/theme/theme";
 import type { Series } from "../api/usePoints";
 import { ChartPanel } from "./ChartPanel";
@@ -23,12 +29,15 @@ export interface SeriesChartProps {
   title: string;
   names: string[];
   series: Series;
+  run: number; // its id
   sync: string;
   xMax: number; // steps taken
   restarts: readonly number[]; // steps from which an attempt resumed
   smoothed?: boolean;
   logarithmic?: boolean;
-  onRange?: (range: StepRange) => void;
+  unit?: Unit;
+  empty?: string; // the text of a chart without values
+  range?: StepRange; // zoomed
   children?: ReactNode;
 }
 
@@ -39,47 +48,53 @@ interface Layer {
   kind: SeriesKind | null; // null for the raw line behind a smoothed one, which has no value above the chart
 }
 
-export function SeriesChart({
-  title,
-  names,
-  series,
-  restarts,
-  onRange,
-  children,
-  ...options
-}: SeriesChartProps) {
-  const { sync, xMax, smoothed = false, logarithmic = false } = options;
-  const theme = useTheme();
+export function SeriesChart({ title, names, series, restarts, children, ...options }: SeriesChartProps) {
+  const { run, sync, xMax, empty, range = null } = options;
+  const { smoothed = false, logarithmic = false, unit = "step" } = options;
+  const picture = useRef<Picture>(null);
   const [index, setIndex] = useState<number | null>(null);
-  const shown = useMemo(() => names.filter((name) => series[name]), [names, series]);
-  const layers = useMemo(() => allLayers(shown, series, smoothed, theme), [shown, series, smoothed, theme]);
-  const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
+  const { shown, layers, aligned } = useLayers(names, series, smoothed);
   const values = layers.flatMap(({ line, kind }, at): Value[] =>
     kind ? [{ line, kind, value: valueAt(aligned, at, index) }] : [],
   );
   return (
     <ChartPanel title={title}>
-      <PanelHeader actions={children}>
+      <PanelHeader
+        actions={
+          <>
+            {children}
+            <Download {...{ title, run, picture, values, layers, aligned, unit }} />
+          </>
+        }
+      >
         <h2>{title}</h2>
-        <Values values={values} step={index === null ? null : (aligned.x[index] ?? 0)} />
+        <Values values={values} at={index === null ? null : formatPosition(aligned.x[index] ?? 0, unit)} />
       </PanelHeader>
       <Plot
-        title={title}
+        {...{ title, unit, aligned }}
         height={200}
         lines={layers.map((layer) => layer.line)}
-        aligned={aligned}
         notFinite={layers.map((layer) => layer.notFinite)}
         readout={values.length > MOST_VALUES ? rangeText(values) : values.map(valueText).join(", ")}
         {...scaleOf(shown[0])}
-        logarithmic={logarithmic}
-        sync={sync}
-        xMax={xMax}
+        {...{ logarithmic, sync, picture, xMax }}
         marks={restarts}
         onIndex={setIndex}
-        {...(onRange ? { onRange } : {})}
+        range={range}
+        onRange={changeZoom}
+        {...(empty === undefined ? {} : { empty })}
       />
     </ChartPanel>
   );
+}
+
+/** Return the series with values, their lines, and the values of the lines on one x axis. */
+function useLayers(names: string[], series: Series, smoothed: boolean) {
+  const theme = useTheme();
+  const shown = useMemo(() => names.filter((name) => series[name]), [names, series]);
+  const layers = useMemo(() => allLayers(shown, series, smoothed, theme), [shown, series, smoothed, theme]);
+  const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
+  return { shown, layers, aligned };
 }
 
 function allLayers(names: string[], series: Series, smoothed: boolean, theme: Theme): Layer[] {
@@ -91,7 +106,8 @@ function allLayers(names: string[], series: Series, smoothed: boolean, theme: Th
 /** Return the ticks and the ceiling of the chart whose first series has this name. */
 function scaleOf(name: string | undefined): Pick<View, "tick" | "ceiling"> {
   const ceiling = name === undefined ? undefined : seriesKind(name).ceiling;
-  const tick = ceiling === 1 ? (value: number) => `${formatTick(value * 100)}%` : formatTick;
+  const own = name === undefined ? formatTick : (seriesKind(name).tick ?? formatTick);
+  const tick = ceiling === 1 ? (value: number) => `${formatTick(value * 100)}%` : own;
   return ceiling === undefined ? { tick } : { tick, ceiling };
 }
 
@@ -101,7 +117,7 @@ interface Value {
   value: number | null;
 }
 
-function Values({ values, step }: { values: Value[]; step: number | null }) {
+function Values({ values, at }: { values: Value[]; at: string | null }) {
   return (
     <div className={styles.chartValues}>
       {values.length > MOST_VALUES ? (
@@ -115,9 +131,37 @@ function Values({ values, step }: { values: Value[]; step: number | null }) {
           </span>
         ))
       )}
-      {step !== null && <span className="muted small">step {formatCount(step)}</span>}
+      {at !== null && <span className="muted small">{at}</span>}
     </div>
   );
+}
+
+interface DownloadProps {
+  title: string;
+  run: number;
+  picture: RefObject<Picture | null>;
+  values: Value[];
+  layers: Layer[];
+  aligned: Aligned;
+  unit: Unit;
+}
+
+function Download({ title, run, picture, values, layers, aligned, unit }: DownloadProps) {
+  if (!aligned.x.length) return null;
+  return (
+    <DownloadMenu
+      picture={() => picture.current?.() ?? null}
+      title={`${title}, run ${run}`}
+      runs={[run]}
+      legend={values.length > 1 ? values.map(({ line, kind }) => entryOf(line, kind)) : []}
+      csv={() => csvOfChart({ lines: layers.map(({ line }) => line), aligned }, ["series", unit, "value"])}
+      isSmall
+    />
+  );
+}
+
+function entryOf({ color, dash = [] }: Line, { title }: SeriesKind): LegendEntry {
+  return { label: title, color, dash };
 }
 
 function valueText({ kind, value }: Value): string {
@@ -128,7 +172,8 @@ function valueText({ kind, value }: Value): string {
 function rangeText(values: Value[]): string {
   const numbers = values.flatMap(({ value }) => value ?? []);
   const format = values[0]?.kind.format ?? String;
-  return `${values.length} ranks: ${format(Math.min(...numbers))} to ${format(Math.max(...numbers))}`;
+  const noun = systemOf(values[0]?.kind.name ?? "") ? "curves" : "ranks";
+  return `${values.length} ${noun}: ${format(Math.min(...numbers))} to ${format(Math.max(...numbers))}`;
 }
 
 /** Return distinct colors for a few lines, and a ramp over the ranks for many. */

@@ -1,10 +1,23 @@
 /** The split of a step's time: compute, update, communication, and waiting for input or for slower ranks. */
 import type { Aligned } from "@/shared/curves/column";
 import type { Curve } from "@/shared/curves/curve";
-import { COMPUTE_S, IDLE_S, SLOWEST_RANK } from "@/shared/series/catalog";
-import { type Part, PARTS } from "@/shared/series/timeParts";
+import {
+  COMPUTE_S,
+  FACTORS_S,
+  IDLE_S,
+  INVERSES_S,
+  KFAC_PARTS,
+  PRECONDITION_S,
+  SLOWEST_RANK,
+  UPDATE_S,
+} from "@/shared/series/catalog";
+import { KFAC_PART, type Part, PARTS } from "@/shared/series/timeParts";
 import type { Series } from "../api/usePoints";
 
+const CONTAINED = new Map([
+  [COMPUTE_S, [FACTORS_S]],
+  [UPDATE_S, [INVERSES_S, PRECONDITION_S]],
+]); // what a part of the engine has of K-FAC
 const BINS = 160; // a page is too narrow for single steps, so each bin is an average
 
 export interface TimeSplit {
@@ -17,16 +30,26 @@ export interface TimeSplit {
 /** Return the split, or null before the first step. */
 export function splitTime(series: Series): TimeSplit | null {
   const x = series[COMPUTE_S]?.mean.steps ?? [];
-  const parts = PARTS.filter((part) => series[part.name]?.mean.steps.length === x.length);
-  const curves = parts.map((part) => series[part.name]);
   if (!x.length) return null;
+  const isWhole = (name: string) => series[name]?.mean.steps.length === x.length;
+  const details = KFAC_PARTS.filter(isWhole);
+  const parts: Part[] = PARTS.filter((part) => isWhole(part.name)).flatMap((part): Part[] =>
+    part.name === UPDATE_S && details.length ? [part, KFAC_PART] : [part],
+  );
+  const timeOf = (part: Part, measure: (curve: Curve | undefined) => number) => {
+    if (part === KFAC_PART) return add(details, measure);
+    const contained = details.filter((name) => CONTAINED.get(part.name)?.includes(name));
+    return Math.max(0, measure(series[part.name]) - add(contained, measure));
+  };
+  const add = (names: string[], measure: (curve: Curve | undefined) => number) =>
+    names.reduce((sum, name) => sum + measure(series[name]), 0);
   const per = Math.ceil(x.length / BINS);
   const ends = Array.from({ length: Math.ceil(x.length / per) }, (_, bin) =>
     Math.min((bin + 1) * per, x.length),
   );
   const steps = ends.map((end) => x[end - 1] ?? 0);
-  const ys = curves.map((curve) => ends.map((end) => mean(curve, end - per, end)));
-  const totals = curves.map((curve) => sumUp(curve, 0, x.length).sum);
+  const ys = parts.map((part) => ends.map((end) => timeOf(part, (curve) => mean(curve, end - per, end))));
+  const totals = parts.map((part) => timeOf(part, (curve) => sumUp(curve, 0, x.length).sum));
   const total = totals.reduce((sum, value) => sum + value, 0) || 1;
   return {
     parts,

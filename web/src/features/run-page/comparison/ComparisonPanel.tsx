@@ -1,8 +1,11 @@
 /** The differences between this run and another one that the user names: spec, code and environment. */
 import { useState, type SyntheticEvent } from "react";
+import { Link } from "wouter";
 import type { RunDifferences } from "@/shared/api/types";
 import { errorText } from "@/shared/messages/errorText";
+import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
+import { compareAddress } from "@/shared/run-table/compareAddress";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { useDifferences } from "../api/useDifferences";
 import { CodeDifferences } from "./CodeDifferences";
@@ -10,14 +13,14 @@ import styles from "./ComparisonPanel.module.css";
 import { DifferenceTable } from "./DifferenceTable";
 
 export function ComparisonPanel({ runId }: { runId: number }) {
-  const [other, setOther] = useState<number | null>(null);
+  const other = runOf(useAddress().get("other") ?? "");
   const { data, error, isFetching } = useDifferences(runId, other);
   return (
     <section className={classNames("panel", styles.comparison)} aria-label="Compare with another run">
       <PanelHeader>
         <h2>Compare with another run</h2>
       </PanelHeader>
-      <RunForm onChoice={setOther} />
+      <RunForm key={other} other={other} />
       <div aria-live="polite" aria-busy={isFetching}>
         {error ? (
           <p>The runs cannot be compared: {errorText(error)}.</p>
@@ -29,12 +32,17 @@ export function ComparisonPanel({ runId }: { runId: number }) {
   );
 }
 
-function RunForm({ onChoice }: { onChoice: (run: number) => void }) {
-  const [text, setText] = useState("");
-  const run = /^\d{1,9}$/.test(text.trim()) ? Number(text) : null;
+/** Return the id that a text is; null for any other text. */
+function runOf(text: string): number | null {
+  return /^\d{1,9}$/.test(text.trim()) ? Number(text) : null;
+}
+
+function RunForm({ other }: { other: number | null }) {
+  const [text, setText] = useState(other === null ? "" : String(other));
+  const run = runOf(text);
   function submit(event: SyntheticEvent) {
     event.preventDefault();
-    if (run !== null) onChoice(run);
+    if (run !== null) changeAddress({ other: String(run) }, true);
   }
   return (
     <form className={styles.choice} onSubmit={submit}>
@@ -60,6 +68,9 @@ function Differences({ found }: { found: RunDifferences }) {
   const heads: [string, string] = [`Run ${found.run}`, `Run ${found.other}`];
   return (
     <>
+      <p>
+        <Link href={compareAddress([found.run, found.other])}>Curves and values of both runs</Link>
+      </p>
       <h3>Spec</h3>
       <DifferenceTable name="Differences of the specs" heads={heads} values={found.spec} />
       <h3>Code</h3>

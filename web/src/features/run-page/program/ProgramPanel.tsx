@@ -22,7 +22,7 @@ export function ProgramPanel({ run, spec }: Props) {
       </PanelHeader>
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
       <pre className={styles.commandLine} tabIndex={0} aria-label="Command">
-        {commandText(spec, filesOf(run))}
+        {commandText(spec, filesOf(run, spec))}
       </pre>
       <div className={styles.programParts}>
         <dl className={styles.facts}>
@@ -66,11 +66,16 @@ function FolderText({ run, spec }: Props) {
 }
 
 /** Return the paths that stand for placeholders of the command. */
-function filesOf({ folder }: RunDetail): Record<string, string> {
+function filesOf({ folder }: RunDetail, { inputs, outputs }: ProgramSpec): Record<string, string> {
   return {
+    ...Object.fromEntries(Object.entries(inputs).map(([name, path]) => [`inputs.${name}`, path])),
+    ...Object.fromEntries(
+      Object.entries(outputs).map(([name, path]) => [`outputs.${name}`, `${folder}/${path}`]),
+    ),
     parameters_json: `${folder}/parameters.json`,
     parameters_yaml: `${folder}/parameters.yaml`,
     run_folder: folder,
+    checkpoint_folder: `${folder}/checkpoints`,
   };
 }
 

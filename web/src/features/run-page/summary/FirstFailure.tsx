@@ -17,7 +17,7 @@ export function FirstFailure({ failure, reason }: { failure: Failure; reason: st
         <figure className={styles.evidence}>
           {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
           <pre tabIndex={0}>{failure.evidence}</pre>
-          <figcaption className="small muted">source: {failure.source}</figcaption>
+          <figcaption className="small muted">{sourceText(failure)}</figcaption>
         </figure>
       )}
       {failure.at && <LaterExits failure={failure} first={failure.at} />}
@@ -64,4 +64,10 @@ function failureText({ rank, host, kind, round }: Failure): string {
 /** Return the delay after the first failure: "+0.012 s". */
 function delayText(first: string, then: string): string {
   return `+${Math.max(0, secondsBetween(first, then)).toFixed(3)} s`;
+}
+
+/** Return "traceback of rank 2"; of a rank that another one reported, that other rank. */
+function sourceText({ source, rank }: Failure): string {
+  if (!/^rank \d+$/.test(source)) return `source: ${source}`;
+  return source === `rank ${rank}` ? `traceback of ${source}` : `report of ${source}`;
 }

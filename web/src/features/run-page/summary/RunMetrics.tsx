@@ -37,14 +37,14 @@ export function RunMetrics({ run, series }: Props) {
       <StepMeter run={run} />
       <dl>
         <Metric name="Steps" value={formatCount(run.step)} note={steps} />
-        {spec.kind === "program" ? (
-          <ProgramValues run={run} />
-        ) : (
+        {spec.kind === "engine" ? (
           <EngineValues
             {...{ run, series, rate }}
             epochs={spec.epochs}
             batch={run.latest[BATCH] ?? spec.batch}
           />
+        ) : (
+          <ProgramValues run={run} />
         )}
         <PeakMemory run={run} />
         {from && <ElapsedTime run={run} from={from} rate={rate} />}
@@ -53,7 +53,7 @@ export function RunMetrics({ run, series }: Props) {
   );
 }
 
-/** The newest values of what a program reports. */
+/** The newest values of what a run reports that is not the engine's. */
 function ProgramValues({ run }: { run: RunDetail }) {
   return keySeries(Object.keys(run.latest), MOST_OWN).map((name) => {
     const { title, format } = seriesKind(name);
@@ -112,7 +112,7 @@ function ElapsedTime({ run, from, rate }: ElapsedTimeProps) {
 /** Return the seconds until the last step, by the rate or by the time of the first attempt; null if not known. */
 function remainingOf(run: RunDetail, rate: number | null, elapsed_s: number): number | null {
   if (!run.steps || !run.step) return null;
-  const batch = run.latest[BATCH] ?? (run.spec.kind === "program" ? null : run.spec.batch);
+  const batch = run.latest[BATCH] ?? (run.spec.kind === "engine" ? run.spec.batch : null);
   const rest = Math.max(0, run.steps - run.step);
   if (rate !== null && batch !== null) return (rest * batch) / rate;
   return run.attempt === 1 && run.spec.kind === "program" ? (rest * elapsed_s) / run.step : null;

@@ -33,7 +33,7 @@ export function ActionDialog({ kind, count, onAction, onCancel }: Props) {
     >
       {isStop
         ? "Runs that have ended stay as they are. The curves remain stored."
-        : "Curves, logs and checkpoints of runs that have ended are removed with their files. It cannot be undone."}
+        : "Runs that have ended are removed with curves, logs and checkpoints. The page Deleted shows until when that can be undone."}
     </ConfirmDialog>
   );
 }

@@ -5,15 +5,24 @@ import { Link } from "wouter";
 import { keys } from "@/shared/api/keys";
 import { Menu, type MenuItem } from "@/shared/controls/Menu";
 import { pluralize } from "@/shared/format/number";
+import { recordDeletion } from "@/shared/lifecycle/undo/lastDeletion";
 import { hasEnded } from "@/shared/state/state";
+import { compareAddress, MOST_COMPARED } from "../compareAddress";
 import type { RowSelection, SelectedRun } from "../useRowSelection";
 import { ActionDialog } from "./ActionDialog";
 import { type Action, type Applied, applyToRuns } from "./apply";
+import { ExportMenu } from "./ExportMenu";
 import styles from "./SelectionBar.module.css";
 
+const NO_QUERY = { where: "", q: "", sort: "id", archived: false };
 const MOST_NAMED = 200; // runs of a query: its text has at most 2,000 characters
 
-export function SelectionBar({ selection }: { selection: RowSelection }) {
+interface Props {
+  selection: RowSelection;
+  columns: string[]; // of the table, which an export of runs has as well
+}
+
+export function SelectionBar({ selection, columns }: Props) {
   const { runs, clear } = selection;
   const [asked, setAsked] = useState<Action["kind"] | null>(null);
   const work = useActions(runs);
@@ -27,11 +36,7 @@ export function SelectionBar({ selection }: { selection: RowSelection }) {
       {runs.length > 0 && (
         <>
           <strong>{pluralize(runs.length, "run")} selected</strong>
-          {runs.length <= MOST_NAMED && (
-            <Link className="button" href={queryAddress(runs.map(({ id }) => id))}>
-              Show only these
-            </Link>
-          )}
+          <Ways ids={runs.map(({ id }) => id)} columns={columns} />
           <Menu label="Actions" items={itemsOf(runs, start, setAsked)} />
           <button className="plain muted" onClick={clear}>
             Clear
@@ -51,6 +56,25 @@ export function SelectionBar({ selection }: { selection: RowSelection }) {
         />
       )}
     </div>
+  );
+}
+
+/** What shows or saves the selected runs and does not change them. */
+function Ways({ ids, columns }: { ids: number[]; columns: string[] }) {
+  return (
+    <>
+      {ids.length <= MOST_COMPARED && (
+        <Link className="button" href={compareAddress(ids)}>
+          Compare
+        </Link>
+      )}
+      {ids.length <= MOST_NAMED && (
+        <Link className="button" href={queryAddress(ids)}>
+          Show only these
+        </Link>
+      )}
+      <ExportMenu asked={{ ...NO_QUERY, columns, runs: ids }} />
+    </>
   );
 }
 
@@ -118,10 +142,20 @@ function useActions(runs: SelectedRun[]) {
       setText(`${count} of ${pluralize(runs.length, "run")} …`);
     });
     setText(resultText(action, applied));
+    offerUndo(applied);
     setRefused(applied.refused);
     await cache.invalidateQueries({ queryKey: keys.runTables() });
+    await cache.invalidateQueries({ queryKey: keys.allRunGroups() });
   };
   return { text, refused, apply };
+}
+
+/** Offer the undo of deletions; the first of them that ends is the moment to name. */
+function offerUndo({ restorable }: Applied) {
+  const until = restorable.map((one) => one.until).toSorted()[0];
+  if (until === undefined) return;
+  const targets = restorable.map(({ id }) => ({ kind: "run", id }) as const);
+  recordDeletion({ targets, name: pluralize(targets.length, "run"), until });
 }
 
 const PAST: Record<Action["kind"], string> = {

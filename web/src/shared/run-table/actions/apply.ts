@@ -1,6 +1,6 @@
 /** An action on many runs: one request for each, a few at a time; a refused one does not stop the others. */
 import { body, client } from "@/shared/api/client";
-import type { RunChange } from "@/shared/api/types";
+import type { Deleted, RunChange } from "@/shared/api/types";
 import { errorText } from "@/shared/messages/errorText";
 import type { SelectedRun } from "../useRowSelection";
 
@@ -9,6 +9,7 @@ export type Action =
 
 export interface Applied {
   done: number;
+  restorable: { id: number; until: string }[]; // deletions that can be undone
   refused: string[]; // "run 12: ..."
 }
 
@@ -20,11 +21,14 @@ export async function applyToRuns(
   onProgress: (count: number) => void,
 ): Promise<Applied> {
   const waiting = [...runs];
-  const applied: Applied = { done: 0, refused: [] };
+  const applied: Applied = { done: 0, restorable: [], refused: [] };
   const work = async () => {
     for (let run = waiting.shift(); run; run = waiting.shift()) {
       try {
-        await applyToRun(run.id, action);
+        if (action.kind === "delete") {
+          const { restorable_until: until } = await remove(run.id);
+          if (until) applied.restorable.push({ id: run.id, until });
+        } else await applyToRun(run.id, action);
         applied.done += 1;
       } catch (error) {
         applied.refused.push(`run ${run.id}: ${errorText(error as Error)}`);
@@ -36,14 +40,13 @@ export async function applyToRuns(
   return applied;
 }
 
-async function applyToRun(id: number, action: Action): Promise<unknown> {
+async function applyToRun(id: number, action: Exclude<Action, { kind: "delete" }>): Promise<unknown> {
   const params = { path: { run_id: id } };
   if (action.kind === "stop") return body(client.POST("/api/v1/runs/{run_id}/stop", { params }));
   if (action.kind === "retry") {
     const states: ("failed" | "cancelled")[] = ["failed", "cancelled"];
     return body(client.POST("/api/v1/runs/{run_id}/retry", { params, body: { states } }));
   }
-  if (action.kind === "delete") return remove(id);
   return body(client.PATCH("/api/v1/runs/{run_id}", { params, body: changeOf(action) }));
 }
 
@@ -59,7 +62,7 @@ function changeOf(action: Action): RunChange {
 }
 
 /** The service asks for the name of the run's folder, which its size has: the reader has confirmed all runs at once. */
-async function remove(id: number): Promise<unknown> {
+async function remove(id: number): Promise<Deleted> {
   const path = { run_id: id };
   const { confirm, blocked_by } = await body(client.GET("/api/v1/runs/{run_id}/size", { params: { path } }));
   if (blocked_by.length) throw new Error("the run has not ended");

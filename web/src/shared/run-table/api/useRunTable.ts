@@ -12,14 +12,17 @@ export interface Asked {
   q: string;
   sort: string;
   columns: string[];
+  skipUnknown?: boolean; // leave out the columns that no run has, in place of an error
   archived: boolean;
   experiment?: number;
+  runs?: readonly number[]; // only these
 }
 
 export interface RunTableData {
   total: number | null; // null: not known yet
   columns: TablePage["columns"];
   rowAt: (index: number) => TableRow | undefined;
+  cellAt: (index: number, field: string) => TableRow["cells"][number]; // null: none, or its answer has no such column
   error: Error | null;
   isFetching: boolean;
 }
@@ -29,11 +32,9 @@ export function useRunTable(asked: Asked, first: number, last: number, every: nu
   const pages = pagesOf(first, last);
   const queries = useQueries({
     queries: pages.map((page) => ({
-      queryKey: keys.runTable(asked, page),
-      queryFn: ({ signal }: { signal: AbortSignal }) => fetchRows(asked, page * PAGE, PAGE, signal),
+      ...rowsQuery(asked, page),
       placeholderData: keepPreviousData,
       refetchInterval: every,
-      retry: false,
     })),
   });
   const known = new Map(queries.flatMap(({ data }, index) => (data ? [[pages[index], data]] : [])));
@@ -43,8 +44,26 @@ export function useRunTable(asked: Asked, first: number, last: number, every: nu
     total: shown?.total ?? null,
     columns: shown?.columns ?? [],
     rowAt: (index) => known.get(Math.floor(index / PAGE))?.rows[index % PAGE],
+    cellAt: (index, field) => {
+      // by the columns of its own answer: another page may be older, or have one column more
+      const page = known.get(Math.floor(index / PAGE));
+      const place = page?.columns.findIndex(({ name }) => name === field) ?? -1;
+      return page?.rows[index % PAGE]?.cells[place] ?? null;
+    },
     error: queries.find(({ error }) => error)?.error ?? null,
     isFetching: queries.some(({ isPlaceholderData, isPending }) => isPlaceholderData || isPending),
+  };
+}
+
+const FRESH_MS = 1_000; // a table does not ask again for rows that its page has just asked for
+
+/** Return the query of a page of the table. */
+export function rowsQuery(asked: Asked, page: number) {
+  return {
+    queryKey: keys.runTable(asked, page),
+    queryFn: ({ signal }: { signal: AbortSignal }) => fetchRows(asked, page * PAGE, PAGE, signal),
+    staleTime: FRESH_MS,
+    retry: false,
   };
 }
 
@@ -55,14 +74,16 @@ export function fetchRows(
   limit: number,
   signal?: AbortSignal,
 ): Promise<TablePage> {
-  const { where, q, sort, columns, archived, experiment } = asked;
+  const { where, q, sort, columns, skipUnknown, archived, experiment, runs } = asked;
   const query = {
     ...(where.trim() && { where }),
     ...(q.trim() && { q: q.trim() }),
     ...(sort && { sort }),
     ...(archived && { archived }),
     ...(experiment !== undefined && { experiment }),
+    ...(runs && { run: [...runs] }),
     column: columns,
+    ...(skipUnknown && { skip_unknown: true }),
     offset,
     limit,
   };

@@ -2,10 +2,11 @@
 import type { Answer, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
+import { type Range, robustRange } from "@/shared/plot/scales";
 import styles from "./BarsPicture.module.css";
 import { FigureStrip } from "./FigureStrip";
 import { doneText, secondsText, speedupText, spreadText } from "../figureText";
-import { extremesOf, type Range, robustRange } from "../scales";
+import { extremesOf } from "../scales";
 import { PartsLegend, StepTimeBar, totalOf } from "./StepTimeBar";
 
 interface Props {

@@ -1,7 +1,7 @@
 /** A figure as a dot on a strip, with an error bar of one deviation; shares and losses have no meaningful zero. */
 import type { AnswerFigure, AnswerGroup } from "@/shared/api/types";
+import { linearPosition, type Range } from "@/shared/plot/scales";
 import styles from "./FigureStrip.module.css";
-import { linearPosition, type Range } from "../scales";
 
 interface Props {
   group: AnswerGroup;

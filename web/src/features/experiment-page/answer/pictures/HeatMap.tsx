@@ -3,10 +3,11 @@ import type { CSSProperties } from "react";
 import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
+import { type Range, robustRange } from "@/shared/plot/scales";
 import { useWidth } from "@/shared/plot/useWidth";
 import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
 import styles from "./HeatMap.module.css";
-import { byLabel, type Range, robustRange } from "../scales";
+import { byLabel } from "../scales";
 
 interface Props {
   answer: Answer;

@@ -2,24 +2,22 @@
 import { useState } from "react";
 import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
-import { LineSwatch } from "@/shared/plot/LineSwatch";
-import { category, DASHES, MOST_CATEGORIES, ramp } from "@/shared/plot/palette";
-import { useWidth } from "@/shared/plot/useWidth";
-import { type Theme, useTheme } from "@/shared/theme/theme";
-import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
-import { LineMarks } from "./LineMarks";
-import styles from "./LinesPicture.module.css";
+import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
 import {
-  axisPosition,
-  byLabel,
-  extremesOf,
   linearPosition,
   type Position,
   type Range,
   robustRange,
   roundTicks,
   spacedTicks,
-} from "../scales";
+} from "@/shared/plot/scales";
+import { useWidth } from "@/shared/plot/useWidth";
+import { type Theme, useTheme } from "@/shared/theme/theme";
+import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
+import { colorOf, dashOf } from "./lineColors";
+import { LineMarks } from "./LineMarks";
+import styles from "./LinesPicture.module.css";
+import { axisPosition, byLabel, extremesOf } from "../scales";
 
 interface Props {
   answer: Answer;
@@ -73,6 +71,7 @@ export function LinesPicture({ answer, figure, x }: Props) {
           width={width}
           height={HEIGHT}
           role="img"
+          data-picture
           aria-label={`${figure.title} against ${x.name}; the table below has all values`}
         >
           <Axes frame={frame} x={x} figure={figure} ticks={roundTicks(frame.low, frame.high, 5)} />
@@ -152,13 +151,4 @@ function pointedText(group: AnswerGroup, figure: AnswerFigure, x: string): strin
   const parts = [`${placeText(group, { x })}: ${spreadText(group.figure, figure.unit)}`, doneText(group)];
   if (group.is_preliminary) parts.push("no run is done yet");
   return parts.filter(Boolean).join(", ");
-}
-
-function colorOf(index: number, count: number, theme: Theme): string {
-  return count > MOST_CATEGORIES ? ramp(index / (count - 1), theme) : category(index, theme);
-}
-
-/** Return the dashes of a line, so that a few lines differ without their colors too. */
-function dashOf(index: number, count: number): number[] {
-  return count <= DASHES.length ? (DASHES[index] ?? []) : [];
 }

@@ -1,0 +1,1 @@
+"""Artifacts of runs over HTTP."""

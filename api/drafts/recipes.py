@@ -1,0 +1,79 @@
+"""GET /recipes: the specs of the folder `recipes`, and how long each took here. GET /schema: the fields of a spec."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+from sqlalchemy import case, func, select
+from sqlalchemy.orm import Session
+
+from api.database import Reading
+from api.http.statuses import LIST, UNCHANGED
+from contract.api.drafts.recipes import LastTime, Recipe
+from contract.lifecycle.state import State
+from contract.spec.experiment import ExperimentSpec
+from contract.yaml_reader import read_document
+from store.tables import Experiment, Run
+
+router = APIRouter(tags=["drafts"])
+RECIPES = Path(__file__).parents[2] / "recipes"  # not part of an installed package: then there are none
+
+
+@router.get("/recipes", responses=LIST)
+def list_recipes(db: Reading) -> list[Recipe]:
+    """Return the recipes: first those of this machine, then those of clusters, each by name."""
+    known = read_recipes(RECIPES)
+    times = _last_times(db, [recipe.title for recipe in known])
+    return [recipe.model_copy(update={"last": times.get(recipe.title)}) for recipe in known]
+
+
+@router.get("/schema", responses=UNCHANGED)
+def get_schema() -> dict[str, Any]:
+    """Return the JSON schema of an experiment."""
+    return _schema()
+
+
+@cache
+def read_recipes(folder: Path) -> list[Recipe]:
+    """Return the recipes of a folder, without those of its subfolders, which need files beside the spec."""
+    recipes = [_read(path) for path in sorted(folder.glob("*.yaml"))]
+    return sorted(recipes, key=lambda recipe: ("slurm" in recipe.clusters, recipe.name != "first-run", recipe.name))
+
+
+def _read(path: Path) -> Recipe:
+    text = path.read_text()
+    spec = ExperimentSpec.model_validate(read_document(text))
+    runs = [run.resources for _, run in spec.points()]
+    return Recipe(
+        name=path.stem,
+        title=spec.name,
+        description=spec.description,
+        clusters=sorted({resources.kind for resources in runs}),
+        runs=len(runs),
+        ranks=max(resources.world for resources in runs),
+        text=text,
+        last=None,
+    )
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return ExperimentSpec.model_json_schema()
+
+
+def _last_times(db: Session, titles: list[str]) -> dict[str, LastTime]:
+    """Return how long the newest experiment of each title took, if all its runs are done."""
+    newest = select(func.max(Experiment.id)).where(Experiment.name.in_(titles)).group_by(Experiment.name)
+    ends = (
+        select(Experiment.name, Experiment.id, func.min(Run.started_at), func.max(Run.ended_at))
+        .join(Run, Run.experiment_id == Experiment.id)
+        .where(Experiment.id.in_(newest), Run.deleted_at.is_(None))
+        .group_by(Experiment.name, Experiment.id)
+        .having(func.sum(case((Run.state == State.DONE, 0), else_=1)) == 0)
+    )
+    return {
+        name: LastTime(experiment_id=experiment_id, seconds=(ended - began).total_seconds())
+        for name, experiment_id, began, ended in db.execute(ends)
+        if began is not None and ended is not None
+    }

@@ -1,0 +1,1 @@
+"""GET /metrics: the service as Prometheus reads it."""

@@ -1,0 +1,1 @@
+"""Endpoints that predict what a run costs, besides its collective."""

@@ -1,0 +1,1 @@
+"""The dashboard in a real Chromium: times to what is drawn, frames, bytes and memory."""

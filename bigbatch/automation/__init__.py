@@ -1,0 +1,1 @@
+"""The client's methods for notifications, schedules and triggers."""

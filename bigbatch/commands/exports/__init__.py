@@ -1,0 +1,1 @@
+"""The commands that write points, runs and artifacts to files."""

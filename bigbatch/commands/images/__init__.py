@@ -1,0 +1,1 @@
+"""Commands that work on images on this machine, with the decoder of the jobs."""

@@ -1,0 +1,1 @@
+"""The commands that import runs from other trackers."""

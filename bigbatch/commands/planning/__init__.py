@@ -1,0 +1,1 @@
+"""Commands that predict what a job needs before it runs."""

@@ -1,0 +1,1 @@
+"""Runs of this service, sent to other trackers."""

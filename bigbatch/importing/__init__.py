@@ -1,0 +1,1 @@
+"""The import of runs from other trackers: TensorBoard, MLflow, Neptune."""

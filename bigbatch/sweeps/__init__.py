@@ -1,0 +1,1 @@
+"""Searches: the client's methods, and files of points."""

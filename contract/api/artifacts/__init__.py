@@ -1,0 +1,1 @@
+"""The API's responses about artifacts and reuse."""

@@ -1,0 +1,1 @@
+"""What the API returns about the nodes of clusters."""

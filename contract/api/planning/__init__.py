@@ -1,0 +1,1 @@
+"""The request and the answer of the planner."""

@@ -1,0 +1,1 @@
+"""Predicted costs of runs, as the API returns them."""

@@ -1,0 +1,1 @@
+"""What a run over a volume leaves in its folder."""

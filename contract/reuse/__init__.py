@@ -1,0 +1,1 @@
+"""The key by which a run finds a finished run that computed the same."""

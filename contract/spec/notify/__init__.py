@@ -1,0 +1,1 @@
+"""Rules of notifications as a spec has them."""

@@ -1,0 +1,1 @@
+"""Workflows: steps, the references between them, and their checks."""

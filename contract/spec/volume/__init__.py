@@ -1,0 +1,1 @@
+"""The spec of inference over a volume, chunk by chunk."""

@@ -1,0 +1,1 @@
+"""Notifications: messages about what happened, and their delivery."""

@@ -1,0 +1,1 @@
+"""Schedules: which starts are due, and how they are carried out."""

@@ -1,0 +1,1 @@
+"""Workflows: what a step does next, and how it gets its runs."""

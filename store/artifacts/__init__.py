@@ -1,0 +1,1 @@
+"""Artifacts of runs in the database."""

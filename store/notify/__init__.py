@@ -1,0 +1,1 @@
+"""Notifications: targets, rules, what happened, and messages to deliver."""

@@ -1,0 +1,41 @@
+"""Batches of points that clients send: stored as a whole, once each."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from contract.api.incoming.points_batch import PointsBatch
+from store import runs
+from store.metrics import points
+from store.recorded import writers
+from store.tables import Run
+
+NAN = float("nan")
+
+
+def store_batch(db: Session, run_id: int, batch: PointsBatch) -> bool:
+    """Store a batch of a locked run, with the run's newest values; return False if it was stored before.
+
+    Raise SequenceGapError or TooManyWritersError, and store nothing.
+    """
+    if not writers.accept(db, run_id, batch.writer, batch.sequence):
+        return False
+    found = {
+        (run_id, name): (new.steps, [NAN if value is None else value for value in new.values])
+        for name, new in batch.series.items()
+        if new.steps
+    }
+    points.put_columns(db, found)
+    _store_newest(db, run_id, {name: lists for (_, name), lists in found.items()})
+    return True
+
+
+def _store_newest(db: Session, run_id: int, found: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> None:
+    if not found:
+        return
+    run = db.scalars(select(Run).where(Run.id == run_id)).one()
+    latest = {name: values[-1] if isfinite(values[-1]) else None for name, (_, values) in found.items()}
+    run.latest = runs.merge_latest(run.latest, latest)
+    run.step = max(run.step, *(max(steps) for steps, _ in found.values()))

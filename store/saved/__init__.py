@@ -1,0 +1,1 @@
+"""What people save for later: named views of pages."""

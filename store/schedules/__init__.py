@@ -1,0 +1,1 @@
+"""Schedules: what is submitted again and again, and each of its starts."""

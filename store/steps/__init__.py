@@ -1,0 +1,1 @@
+"""Steps of workflows: their table, states, runs and figures."""

@@ -1,0 +1,1 @@
+"""Calculations over the steps of a workflow."""

@@ -1,0 +1,1 @@
+"""Tests of the endpoint of a run's log."""

@@ -1,0 +1,1 @@
+"""A search for near-duplicates as the work of a run's rank."""

@@ -1,0 +1,1 @@
+"""GoogLeNet, with and without batch normalization."""

@@ -1,0 +1,1 @@
+"""Preconditioners, which change the gradients between the backward pass and the optimizer. Plain arguments only."""

@@ -1,0 +1,1 @@
+"""Measure what a net computes and stores per sample, for the planner."""

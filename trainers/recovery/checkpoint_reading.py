@@ -1,0 +1,85 @@
+"""Read a checkpoint together: every file of it is read once, by one rank.
+
+Rank 0 reads the manifest and the shared part and sends them to all ranks; each rank reads its own part, or, in a world
+of another size, some of the parts. A damage that any rank finds is known to all ranks.
+"""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from trainers.checkpoints.checkpoint_directory import (
+    MANIFEST,
+    SHARED,
+    CheckpointDirectory,
+    DamagedCheckpoint,
+    Manifest,
+    PartState,
+    rank_part,
+)
+from trainers.collectives.bytes_broadcast import SourceFailed, broadcast_bytes
+from trainers.collectives.json_exchange import gather_json
+
+Select = Callable[[PartState], PartState]  # what of the shared part is needed
+
+
+class Parts(NamedTuple):
+    """The parts of a checkpoint that this rank has."""
+
+    manifest: Manifest
+    shared: PartState
+    rank_states: list[PartState]
+
+
+def read_together(
+    directory: CheckpointDirectory,
+    name: str,
+    ranks_of: Callable[[Manifest], Sequence[int]],
+    *,
+    select: Select | None = None,
+) -> Parts:
+    """Return the manifest, the shared part, and the parts of the ranks ranks_of(manifest).
+
+    All ranks call this together. `select`: rank 0 sends only this of the shared part. Raise the same DamagedCheckpoint
+    on all ranks if any file that a rank reads differs from what was written.
+    """
+    try:
+        manifest = directory.parse_manifest(name, broadcast_bytes(lambda: _read(directory, name)).read())
+        shared = broadcast_bytes(lambda: _read_shared(directory, name, manifest, select))
+    except SourceFailed as failure:
+        raise DamagedCheckpoint(str(failure)) from failure
+    damage, states = None, []
+    try:
+        states = [directory.read_part(name, manifest, rank_part(rank)) for rank in ranks_of(manifest)]
+    except DamagedCheckpoint as damaged:
+        damage = str(damaged)
+    if damages := [text for text in gather_json(damage) if text]:
+        raise DamagedCheckpoint(damages[0])
+    return Parts(manifest, torch.load(shared, map_location="cpu", weights_only=True), states)
+
+
+def share_of_ranks(manifest: Manifest) -> range:
+    """Return the saved ranks whose parts this rank reads, if the world has changed: together all, each once."""
+    return range(dist.get_rank(), manifest.world, dist.get_world_size())
+
+
+def _read(directory: CheckpointDirectory, name: str) -> io.BytesIO:
+    try:
+        return io.BytesIO(directory.read_bytes(name, MANIFEST))
+    except DamagedCheckpoint as damage:
+        raise SourceFailed(str(damage)) from damage
+
+
+def _read_shared(directory: CheckpointDirectory, name: str, manifest: Manifest, select: Select | None) -> io.BytesIO:
+    try:
+        content = directory.read_checked(name, manifest, SHARED)
+    except DamagedCheckpoint as damage:
+        raise SourceFailed(str(damage)) from damage
+    if select is not None:
+        state = select(torch.load(content, map_location="cpu", weights_only=True))
+        content = io.BytesIO()
+        torch.save(state, content)
+    return content

@@ -1,0 +1,1 @@
+"""The layers of a GPT on a mesh, each with its shard of the parameters."""

@@ -1,0 +1,19 @@
+/** What happens by itself: schedules, and where messages go. */
+import { PageHeader } from "@/shared/page/PageHeader";
+import { useTitle } from "@/shared/page/useTitle";
+import { SchedulesPanel } from "./schedules/SchedulesPanel";
+import { TargetsPanel } from "./targets/TargetsPanel";
+
+export function AutomationPage() {
+  useTitle("Automation");
+  return (
+    <>
+      <PageHeader
+        title="Automation"
+        description="Schedules of experiments, and where messages about experiments go."
+      />
+      <SchedulesPanel />
+      <TargetsPanel />
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+/** A panel of curves: one metric of all compared runs over one picture. */
+import { useMemo } from "react";
+import type { StepRange } from "@/shared/curves/view";
+import { pluralize } from "@/shared/format/number";
+import { RESTART_NOTE } from "@/shared/plot/view";
+import { seriesKind, titleWithUnit } from "@/shared/series/catalog";
+import { useTheme } from "@/shared/theme/theme";
+import { useComparedCurves } from "../api/useComparedCurves";
+import type { RunGroup } from "../groups/groups";
+import type { PanelProps } from "../panels/compared";
+import { PanelFrame } from "../panels/PanelFrame";
+import { CurveControls } from "./CurveControls";
+import { CurvePicture } from "./CurvePicture";
+import { csvOfLines } from "./csvOfLines";
+import { type DrawnLine, linesOf, reportedOf } from "./lines";
+import { type CurveOptions, curveOptions, groupsOfMeans } from "./options";
+import { stepsOf, X_SERIES, X_TITLES } from "@/shared/curves/xAxis";
+import { rangeOf } from "./range";
+
+export function CurvesPanel({ panel, place, onOptions, ids, comparison, groups, isLive }: PanelProps) {
+  const options = curveOptions(panel, comparison, groups.all);
+  const { lines, isKnown, error } = useLines(ids, groups.visible, groups.fields.length > 0, options, isLive);
+  const kind = seriesKind(options.metric);
+  const title = `${kind.title} by ${X_TITLES[options.axis]}`;
+  const { yLog, isWhole } = options;
+  const [low, high] = [options.zoom?.low, options.zoom?.high];
+  const range = useMemo(
+    () =>
+      rangeOf(
+        lines,
+        { yLog, isWhole, zoom: low === undefined || high === undefined ? null : { low, high } },
+        kind.ceiling,
+      ),
+    [lines, yLog, isWhole, kind.ceiling, low, high],
+  );
+  const legend = legendOf(lines, groups.visible);
+  const reason = emptyText(lines.length, isKnown, error, options);
+  return (
+    <PanelFrame
+      title={title}
+      place={place}
+      runs={ids}
+      legend={legend}
+      csv={() => csvOfLines(lines, options)}
+      options={<CurveControls {...{ options, comparison, onOptions }} isCut={range.cut > 0} />}
+      note={noteOf(range.cut, lines)}
+      empty={reason}
+    >
+      {(width) => (
+        <CurvePicture
+          {...{ width, lines, options, range, title }}
+          yTitle={titleWithUnit(kind)}
+          format={kind.format}
+          {...(kind.tick ? { tick: kind.tick } : {})}
+          pointed={groups.pointed}
+          onZoom={(zoom) => {
+            onOptions({ from: zoom ? String(zoom.low) : "", to: zoom ? String(zoom.high) : "" });
+          }}
+        />
+      )}
+    </PanelFrame>
+  );
+}
+
+function useLines(
+  ids: readonly number[],
+  visible: readonly RunGroup[],
+  hasFields: boolean,
+  options: CurveOptions,
+  isLive: boolean,
+) {
+  const theme = useTheme();
+  const { metric, axis, xLog, share, isMean, zoom } = options;
+  const places = useComparedCurves(ids, X_SERIES[axis], isLive);
+  // a part is answered in finer buckets
+  const part: StepRange = zoom && [zoom.low, zoom.high];
+  const range = part && stepsOf(part, axis, [...places.curves.values()].map(reportedOf));
+  const found = useComparedCurves(ids, metric, isLive, range);
+  const lines = useMemo(() => {
+    const drawn = isMean ? groupsOfMeans(visible, hasFields, theme) : visible;
+    return linesOf(drawn, found.curves, places.curves, { axis, isLog: xLog, smoothing: share, isMean });
+  }, [visible, hasFields, theme, found.curves, places.curves, axis, xLog, share, isMean]);
+  return { lines, isKnown: found.isKnown && places.isKnown, error: found.error ?? places.error };
+}
+
+/** Return what the reader must know of the picture: the curves that leave it, and what a ring is. */
+function noteOf(cut: number, lines: readonly DrawnLine[]): string {
+  const ring = lines.some(({ restarts }) => restarts.length > 0) ? RESTART_NOTE : "";
+  return [cutText(cut), ring].filter(Boolean).join(" ");
+}
+
+/** Return how many curves leave the picture. */
+function cutText(cut: number): string {
+  if (!cut) return "";
+  return `${pluralize(cut, "curve")} ${cut === 1 ? "leaves" : "leave"} the picture: "whole range" shows all of it.`;
+}
+
+/** Return why there is no picture; null if there is one. */
+function emptyText(
+  count: number,
+  isKnown: boolean,
+  error: Error | null,
+  options: CurveOptions,
+): string | null {
+  if (count) return null;
+  if (error) return `The curves cannot be shown: ${error.message}.`;
+  if (!isKnown) return "Loading …";
+  if (options.axis !== "step")
+    return `No run has both ${seriesKind(options.metric).title.toLowerCase()} and ${X_TITLES[options.axis]}.`;
+  return `No visible run has reported ${seriesKind(options.metric).title.toLowerCase()}.`;
+}
+
+/** The legend of a downloaded picture: the groups; of single runs the lines. */
+function legendOf(lines: ReturnType<typeof linesOf>, groups: readonly RunGroup[]) {
+  const drawn = new Set(lines.map(({ group }) => group));
+  const known = groups.filter(({ key }) => drawn.has(key));
+  return known.length ? known : lines;
+}

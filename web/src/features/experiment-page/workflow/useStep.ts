@@ -1,0 +1,35 @@
+/** The chosen step of a workflow, which the address holds, and that step as an experiment of its own. */
+import { useSearchParams } from "wouter";
+import type { ExperimentDetail } from "@/shared/api/types";
+
+/** An experiment as its page shows it: of a workflow with the base, the axes and the variants of the chosen step. */
+export type ShownExperiment = ExperimentDetail & { step: string | null };
+
+export function useStep(experiment: ExperimentDetail): [ShownExperiment, (name: string | null) => void] {
+  const [search, setSearch] = useSearchParams();
+  const name = search.get("step");
+  const choose = (next: string | null) => {
+    setSearch(
+      (before) => {
+        const changed = new URLSearchParams(before);
+        if (next === null) changed.delete("step");
+        else changed.set("step", next);
+        return changed;
+      },
+      { replace: true },
+    );
+  };
+  return [asStep(experiment, name), choose];
+}
+
+function asStep(experiment: ExperimentDetail, name: string | null): ShownExperiment {
+  const { spec } = experiment;
+  const step = "steps" in spec ? spec.steps.find((one) => one.name === name) : undefined;
+  if (!step) return { ...experiment, step: null };
+  const { axes, variants, over } = step;
+  const lists = Object.fromEntries(Object.keys(over).map((path) => [path, []]));
+  // the fields of the base are those of a run, as far as the step writes them
+  const base = step.base as unknown as ExperimentDetail["spec"]["base"];
+  const shown = { ...spec, base, axes: { ...axes, ...lists }, variants } as ExperimentDetail["spec"];
+  return { ...experiment, spec: shown, step: step.name };
+}

@@ -1,0 +1,152 @@
+/** The table of groups: a row for each, with mean, deviation and range of the figures; a group opens to its runs. */
+import { Fragment, type ReactNode } from "react";
+import type { RunGroup, RunGroups } from "@/shared/api/types";
+import { formatCount, MISSING, pluralize } from "@/shared/format/number";
+import { errorText } from "@/shared/messages/errorText";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
+import { cellText, isNumeric } from "@/shared/run-table/columns";
+import { type AskedGroups, useRunGroups } from "./api/useRunGroups";
+import { BandMark, scaleOf } from "./BandMark";
+import { GroupHead } from "./GroupHead";
+import styles from "./GroupTable.module.css";
+
+interface Props {
+  asked: AskedGroups;
+  every: number | false;
+  open: string; // the query of the open group
+  now: number;
+  onSort: (sort: string) => void;
+  onOpen: (where: string) => void;
+  renderRuns: (group: RunGroup, label: string) => ReactNode;
+}
+
+export function GroupTable(props: Props) {
+  const { asked, every } = props;
+  const { data, error, isPlaceholderData } = useRunGroups(asked, every);
+  if (!data) return <QueryStatus error={error} />;
+  return (
+    <div className="panel">
+      <ScrollRegion className={styles.groupScroller} label="Groups of runs">
+        <table className={styles.groupTable} aria-busy={isPlaceholderData}>
+          <GroupHead data={data} sort={asked.sort} onSort={props.onSort} />
+          <Body {...props} data={data} />
+        </table>
+      </ScrollRegion>
+      <p className={styles.groupStatus} role="status">
+        {statusText(data, error)}
+      </p>
+    </div>
+  );
+}
+
+function statusText({ total, runs, groups }: RunGroups, error: Error | null): string {
+  if (error) return `The groups are old: ${errorText(error)}.`;
+  if (!total) return "No run matches.";
+  const shown = groups.length < total ? `${formatCount(groups.length)} of ` : "";
+  return `${shown}${pluralize(total, "group")} of ${pluralize(runs, "run")}`;
+}
+
+function Body({ data, ...props }: Props & { data: RunGroups }) {
+  const scales = data.columns.map((_, place) => scaleOf(data.groups.map(({ figures }) => figures[place])));
+  const columns = data.by.length + 1 + data.columns.length;
+  return (
+    <tbody>
+      {data.groups.map((group) => {
+        const isOpen = group.where !== null && group.where === props.open;
+        return (
+          <Fragment key={JSON.stringify(group.values)}>
+            <GroupRow {...{ group, data, scales, isOpen }} now={props.now} onOpen={props.onOpen} />
+            {isOpen && (
+              <tr>
+                <td colSpan={columns} className={styles.groupRuns}>
+                  {props.renderRuns(group, `Runs of ${labelOf(group, data, props.now)}`)}
+                </td>
+              </tr>
+            )}
+          </Fragment>
+        );
+      })}
+    </tbody>
+  );
+}
+
+function labelOf(group: RunGroup, { by }: RunGroups, now: number): string {
+  return by
+    .map((field, place) => `${field.name} ${cellText(field.name, field, group.values[place] ?? null, now)}`)
+    .join(", ");
+}
+
+interface RowProps {
+  group: RunGroup;
+  data: RunGroups;
+  scales: { low: number; high: number }[];
+  isOpen: boolean;
+  now: number;
+  onOpen: (where: string) => void;
+}
+
+function GroupRow({ group, data, scales, isOpen, now, onOpen }: RowProps) {
+  const { where } = group;
+  const texts = data.by.map((field, place) => cellText(field.name, field, group.values[place] ?? null, now));
+  return (
+    <tr className={classNames(isOpen && styles.openGroup)}>
+      <th scope="row">
+        <button
+          className={classNames("plain", styles.opener)}
+          aria-expanded={isOpen}
+          aria-label={`Runs of ${labelOf(group, data, now)}`}
+          disabled={where === null}
+          onClick={() => {
+            onOpen(isOpen ? "" : (where ?? ""));
+          }}
+        >
+          <span className={styles.openerMark} aria-hidden="true">
+            {isOpen ? "▾" : "▸"}
+          </span>
+          {texts[0]}
+        </button>
+      </th>
+      {data.by.slice(1).map((field, place) => (
+        <td key={field.name} className={classNames(isNumeric(field) && "number")}>
+          {texts[place + 1]}
+        </td>
+      ))}
+      <td className="number">{formatCount(group.count)}</td>
+      {data.columns.map((column, place) => (
+        <td key={column.name} className="number">
+          <FigureCell {...{ group, place, column, now }} scale={scales[place] ?? { low: 0, high: 0 }} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+interface FigureProps {
+  group: RunGroup;
+  place: number;
+  column: RunGroups["columns"][number];
+  scale: { low: number; high: number };
+  now: number;
+}
+
+function FigureCell({ group, place, column, scale, now }: FigureProps) {
+  const figure = group.figures[place] ?? null;
+  if (!figure) return MISSING;
+  const text = (value: number) => cellText(column.name, column, value, now);
+  const { mean, deviation, count, least, most } = figure;
+  return (
+    <span
+      className={styles.figureCell}
+      title={`${text(least)} to ${text(most)}, ${pluralize(count, "run")} with a value`}
+    >
+      <BandMark {...{ figure, scale }} />
+      <span>
+        {text(mean)}
+        {deviation !== null && <span className="muted"> ± {text(deviation)}</span>}
+        {count < group.count && <span className="muted"> ({count})</span>}
+      </span>
+    </span>
+  );
+}

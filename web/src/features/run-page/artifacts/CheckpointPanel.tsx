@@ -1,0 +1,60 @@
+/** The checkpoints of a run that has not finished: what its next attempt resumes from. */
+import type { RunCheckpoints, RunDetail } from "@/shared/api/types";
+import { formatCount } from "@/shared/format/number";
+import { formatBytes } from "@/shared/format/quantities";
+import { formatAge } from "@/shared/format/time";
+import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
+import { useNow } from "@/shared/page/useNow";
+import { useCheckpoints } from "../api/useCheckpoints";
+import styles from "./CheckpointPanel.module.css";
+
+export function CheckpointPanel({ run }: { run: RunDetail }) {
+  const checkpoints = useCheckpoints(run);
+  const now = useNow();
+  if (!checkpoints?.items.length) return null;
+  const { items, total, folder } = checkpoints;
+  return (
+    <section className={classNames("panel", styles.checkpointPanel)} aria-label="Stored checkpoints">
+      <h2>Stored checkpoints</h2>
+      <ScrollRegion className={styles.checkpoints} label="Table of the stored checkpoints">
+        <table aria-label="Checkpoints of the run">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Step</th>
+              <th scope="col">Attempt</th>
+              <th scope="col">Size</th>
+              <th scope="col">Written</th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((item) => (
+              <Row key={item.name} item={item} now={now} />
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+      {total > items.length && (
+        <p className="small muted">
+          The newest {items.length} of {formatCount(total)} entries.
+        </p>
+      )}
+      <p className={classNames("small muted", styles.checkpointFolder)}>{folder}</p>
+    </section>
+  );
+}
+
+function Row({ item, now }: { item: RunCheckpoints["items"][number]; now: number }) {
+  return (
+    <tr className={classNames(!item.is_complete && "muted")}>
+      <th scope="row">
+        {item.name} {!item.is_complete && <span className="small">not complete</span>}
+      </th>
+      <td>{item.step === null ? "–" : formatCount(item.step)}</td>
+      <td>{item.attempt ?? "–"}</td>
+      <td>{formatBytes(item.size_bytes)}</td>
+      <td>{formatAge(item.written_at, now)}</td>
+    </tr>
+  );
+}

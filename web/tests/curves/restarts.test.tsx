@@ -1,0 +1,57 @@
+import { screen, waitFor } from "@testing-library/react";
+import { expect, test } from "vitest";
+import { linesOf } from "@/features/compare/curves/lines";
+import { valueAt } from "@/shared/curves/column";
+import { bucketed } from "../testing/curves";
+import { chartOf } from "../testing/fakeChart";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aRun, Service } from "../testing/service";
+
+test("an overlay marks on each line where its run resumed, by any axis, and says what the sign is", async () => {
+  const runs = [10, 11].map((id) => aRun({ id, latest: { loss: 1, epoch: 2, heldout_accuracy: 0.5 } }));
+  const service = new Service({
+    "GET /experiments/3": () => anExperiment(),
+    "GET /experiments/3/runs": () => ({ items: runs, next: null }),
+    "GET /experiments/3/curves": (url) => ({
+      name: url.searchParams.get("name"),
+      curves: [10, 11].map((id) => ({
+        run_id: id,
+        devices: 1,
+        restarts: id === 11 ? [2, 3] : [],
+        ...bucketed({
+          steps: [2, 4],
+          values: url.searchParams.get("name") === "epoch" ? [1, 2] : [0.2, 0.5],
+        }),
+      })),
+    }),
+  });
+  openPage("/experiments/3?tab=curves");
+  await waitFor(() => {
+    expect(chartOf("10")?.restarts).toEqual([[], [2, 3]]);
+  });
+  expect(screen.getByText("A ring: the run resumed there after a restart.")).toBeVisible();
+  openPage("/experiments/3?tab=curves&x=epoch");
+  await waitFor(() => {
+    expect(chartOf("10")?.restarts).toEqual([[], [1, 1.5]]);
+  });
+  expect(service.requests.length).toBeGreaterThan(0);
+});
+
+test("a ring is on the line: at its last value before the restart", () => {
+  expect(valueAt([1, 3, 5], [10, undefined, 20], 4)).toBe(10);
+  expect(valueAt([1, 3, 5], [undefined, 15, 20], 0)).toBe(15);
+  expect(valueAt([1, 3], [null, undefined], 3)).toBeNull();
+});
+
+test("compared runs have the places of their restarts, by the chosen axis; means have none", () => {
+  const facts = { width: 1, last_step: 4, devices: 1, min: null, max: null, not_finite: [] };
+  const curve = { ...facts, run_id: 1, steps: [2, 4], mean: [3, 1], restarts: [2, 3] };
+  const epochs = { ...facts, run_id: 1, steps: [2, 4], mean: [1, 2], restarts: [] };
+  const group = { key: "a", label: "a", ids: [1], color: "#123456", dash: [] };
+  const plain = { isLog: false, smoothing: 0, isMean: false };
+  const [curves, places] = [new Map([[1, curve]]), new Map([[1, epochs]])];
+  expect(linesOf([group], curves, new Map(), { ...plain, axis: "step" })[0]?.restarts).toEqual([2, 3]);
+  expect(linesOf([group], curves, places, { ...plain, axis: "epoch" })[0]?.restarts).toEqual([1, 1.5]);
+  const means = linesOf([group], curves, new Map(), { ...plain, axis: "step", isMean: true });
+  expect(means[0]?.restarts).toEqual([]);
+});

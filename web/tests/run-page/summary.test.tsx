@@ -1,0 +1,48 @@
+import { screen, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+import type { RunDetail } from "@/shared/api/types";
+import { bucketedSeries } from "../testing/curves";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aRunDetail, Service } from "../testing/service";
+
+function open(change: Partial<RunDetail> = {}): void {
+  new Service({
+    "GET /runs/7": () => aRunDetail(change),
+    "GET /runs/7/curves": () => bucketedSeries({ samples_per_s: { steps: [1, 2], values: [100, 300] } }),
+    "GET /experiments/3": () => anExperiment(),
+  });
+  openPage("/runs/7");
+}
+
+test("the figure of the samples per second is called a mean: the chart's head has the newest value", async () => {
+  open();
+  const chart = await screen.findByRole("region", { name: "Samples/s" });
+  expect(within(chart).getByRole("heading").parentElement).toHaveTextContent("300");
+  const metrics = within(screen.getByRole("region", { name: "Metrics" }));
+  expect(metrics.getByText("Mean samples/s").parentElement).toHaveTextContent(/150.*batch 64/);
+  expect(metrics.queryByText("Samples/s")).toBeNull();
+});
+
+test("a run for which its cluster does not answer says since when, and that its state may be old", async () => {
+  const unknown_since = new Date(Date.now() - 12 * 60_000).toISOString();
+  open({ unknown_since, reason: "the job waits for nodes" });
+  const status = within(await screen.findByRole("region", { name: "Status" }));
+  expect(
+    status.getByRole("heading", { name: "The cluster has not answered for this run since 12 min ago" }),
+  ).toBeVisible();
+  expect(status.getByText(/^The page shows the last known state/)).toBeVisible();
+  expect(status.queryByText(/waits for nodes/)).toBeNull();
+});
+
+test("a run whose cluster answers has no such banner", async () => {
+  open();
+  await screen.findByRole("region", { name: "Metrics" });
+  expect(screen.queryByRole("region", { name: "Status" })).toBeNull();
+});
+
+test("a failed run names its reason although its cluster does not answer", async () => {
+  open({ state: "failed", reason: "loss is nan", unknown_since: new Date().toISOString() });
+  const status = within(await screen.findByRole("region", { name: "Status" }));
+  expect(status.getByText("loss is nan")).toBeVisible();
+  expect(status.queryByText(/has not answered/)).toBeNull();
+});
