@@ -11,44 +11,29 @@ export MESSAGE
 export PYTHONDONTWRITEBYTECODE :=
 WEB := $(shell find web/src web/public web/*.json web/*.ts web/*.html -type f 2>/dev/null)
 
-.PHONY: run quick test test-fast test-slow test-faults chaos chaos-workflow fuzz check fix bench gpu lab lab-down client reference migrate packages pins clean clean-data
+.PHONY: run quick test test-all land chaos chaos-workflow fuzz check check-python check-web fix bench gpu lab lab-down client reference migrate packages pins clean clean-data
 
 run: .make/service web/dist/index.html
 	$(VENV)/bin/bigbatch first-run recipes/first-run.yaml $(if $(ONCE),--once)
 
-# under a minute on two cores: the linter, and the tests of the contract, of the rules of the code and of single
-# functions. A new test of a folder or file in QUICK is part of it at once; another file gets in by its name here
-QUICK := tests/contract tests/study tests/test_*.py tests/lab/test_lab_configuration.py \
-  $(addprefix tests/api/test_,bad_input.py experiments.py) $(addprefix tests/bigbatch/test_,spec_file.py why.py) \
-  $(addprefix tests/scheduler/test_,arrays.py hosts.py slurm_answers.py slurm_jobs.py decide.py decide_on_event.py exit_cause.py) \
-  $(addprefix tests/store/test_,submissions.py points.py runs.py transitions.py) \
-  $(addprefix tests/trainers/,test_plans.py test_schedules.py collectives/test_counts.py collectives/test_price.py)
+# Three rings of tests, each part of the next one (tests/gate/rings.py). quick: under a minute on two cores
+PYTEST := $(PY) -m pytest -q
 quick: .make/dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(PYTEST) -n 2 --dist worksteal -m "$(FAST)" $(QUICK)
+	$(PYTEST) -n 2 --dist worksteal --ring=quick
 
-# quick checks first, then the tests that need no server, then those on real servers, Slurm and a browser
-test: packages check test-fast test-slow
+# the gate: checks, all fast tests, and one end-to-end test of each kind on real parts; ten minutes
+test:
+	$(PYTHON) -m tests.gate
 
-# three processes on two cores: tests wait for files, ports and clocks as well. What shares the lab, the browser or a file
-# of tests on real servers stays in one process (tests/conftest.py)
-WORKERS ?= 3
-PYTEST := $(PY) -m pytest -q
-GROUPED := --dist loadgroup --no-loadscope-reorder
-FAST := not (slurm or postgres or redis or browser or flow or long)
-test-fast: .make/dev .make/web
-	$(PYTEST) -n $(WORKERS) --dist worksteal -m "$(FAST)"
-	cd web && npm test
+# every test there is, the long faults too: two hours
+test-all:
+	$(PYTHON) -m tests.gate --ring=all
 
-# faults and whole parts on PostgreSQL and the fake Slurm; and what wants the lab or a browser
-SERVED := (postgres or redis or flow or slurm or browser) and not long
-test-slow: .make/dev web/dist/index.html
-	$(PYTEST) -n $(WORKERS) $(GROUPED) -m "(postgres or redis or flow or slurm or browser) and not long"
-
-# the faults that take over a minute: those of a team's service, on the lab too, and of one on a laptop
-test-faults: packages .make/dev
-	$(PYTEST) -n $(WORKERS) $(GROUPED) -m long
+# moves main to the commit at hand after .ci/run has passed on a clean clone of it
+land:
+	$(PYTHON) -m tests.gate.land
 
 # random faults over a stream of short runs on the lab: make chaos MINUTES=20 SEED=1 KEEP=folder
 MINUTES ?= 5
@@ -61,10 +46,14 @@ KILLS ?= 200
 chaos-workflow: packages .make/dev
 	$(PY) -m tests.faults.workflow_chaos --kills $(KILLS) --seed $(SEED) $(if $(KEEP),--keep $(KEEP))
 
-check: .make/dev .make/web
+check: check-python check-web
+
+check-python: .make/dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+
+check-web: .make/dev .make/web
 	cd web && npm run --silent types && npm run --silent lint
 	cd web && npm run --silent client:check
 

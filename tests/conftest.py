@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Engine
 
 from store.session import engine_for
@@ -16,7 +17,15 @@ from tests.testing.lab_lock import lab_lock
 from tests.testing.needs import require
 from tests.testing.specs import Experiment, small_experiment
 
+pytest_plugins = ["tests.gate.recorder"]
 _numbers = itertools.count()
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.register_profile("random", derandomize=False, deadline=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give property tests a fixed seed, unless all tests run: a gate that fails must fail again."""
+    settings.load_profile("random" if config.getoption("--ring") == "all" else "fixed")
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
@@ -26,10 +35,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
         item.add_marker(pytest.mark.xdist_group(_group(item)))
-    items.sort(key=_turn)
+    items.sort(key=_order)
 
 
-def _turn(item: pytest.Item) -> int:
+def _order(item: pytest.Item) -> int:
     """Return when a test begins: the lab, the browser and what starts whole services take minutes, other files seconds.
 
     A process gets its next group when two tests of its last one are left, so a long group at the end would run alone.

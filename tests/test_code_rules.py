@@ -2,23 +2,23 @@
 
 import ast
 import re
-import statistics
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from tests.testing import code_rules as rules
-from tests.testing.code_rules import ROOT, Rule, breaches, lines, product, tracked
+from tests.testing.code_rules import ROOT, Rule, breaches, lines, tracked
+
+pytestmark = pytest.mark.ring("quick")
 
 # rule -> files or folders that break the rule today; an entry goes as soon as the file follows the rule
 NOT_YET: dict[str, str] = {}
 
-LONGEST_FILE, MEDIAN_FILE, MOST_FILES = 300, 100, 15
+LONGEST_FILE = 300
 GENERATED = {"schema.d.ts", "package-lock.json", "constraints.txt", "service.txt", "dev.txt", "uv.txt"}
 CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
 # files of the service itself, and the module that opens files of jobs
@@ -31,7 +31,6 @@ OPENS_FILES = {
     "scheduler/folder_broker.py",
     "scheduler/submit/tools.py",
 }
-APART = {"tests", "choices", "versions"}  # folders of many small files of one kind
 
 
 def check(rule: str, found: dict[str, str]) -> None:
@@ -54,21 +53,6 @@ def test_no_function_is_longer_than_45_lines() -> None:
 def test_no_file_is_longer_than_300_lines() -> None:
     code = [name for name in tracked() if Path(name).suffix in CODE and Path(name).name not in GENERATED]
     assert not {name: count for name in code if (count := lines(name)) > LONGEST_FILE}
-
-
-def test_the_median_file_has_fewer_than_100_lines() -> None:
-    assert statistics.median(lines(name) for name in product()) < MEDIAN_FILE
-
-
-def test_no_folder_has_more_than_15_files_side_by_side() -> None:
-    code = [Path(name) for name in tracked() if name.endswith((".py", ".ts", ".tsx")) and "__init__" not in name]
-    sizes = Counter(path.parent.as_posix() for path in code if not APART.intersection(path.parts[:-1]))
-    check("full folders", {folder: f"{folder}: {size}" for folder, size in sizes.items() if size > MOST_FILES})
-
-
-def test_no_name_is_a_private_word() -> None:
-    found = breaches(rules.private_words) | {name: name for name in product() if rules.is_private(Path(name).stem)}
-    check("private words", {name: at for name, at in found.items() if not is_migration(name)})
 
 
 def test_no_module_of_the_scheduler_has_state() -> None:
@@ -129,8 +113,6 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
     ("rule", "source"),
     [
         (rules.long_functions, "def f():\n" + "    pass\n" * 45),
-        (rules.private_words, "def toldWith(): ..."),
-        (rules.private_words, "def f(kept_by): ..."),
         (rules.module_state, "seen = {}\ndef f():\n    seen[1] = 2"),
         (rules.module_state, "seen = set()\ndef f():\n    seen.add(2)"),
         (rules.module_state, "def f():\n    global seen"),
@@ -159,17 +141,3 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
 )
 def test_a_planted_breach_is_caught(rule: Rule, source: str) -> None:
     assert list(rule(ast.parse(source)))
-
-
-def test_every_file_of_make_quick_exists() -> None:
-    makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
-    listed = subprocess.run(
-        ["make", "--silent", "-f", "-", "show"],
-        input=makefile + "\nshow:\n\t@echo $(QUICK)\n",
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    assert listed
-    assert [path for path in listed if not (ROOT / path).exists()] == []

@@ -17,6 +17,8 @@ from contract.settings import Settings
 from tests.testing.needs import program
 from tests.testing.servers import free_port, wait_for
 
+pytestmark = pytest.mark.ring("quick")
+
 HOUSE = Path(__file__).parents[1]
 DOCUMENT: dict[str, dict[str, Any]] = yaml.safe_load((HOUSE / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = DOCUMENT["services"]
@@ -108,6 +110,34 @@ def _answers(port: int, password: str | None) -> bool:
         return bool(redis.Redis(port=port, password=password).ping())
     except redis.RedisError:
         return False
+
+
+SECRETS = ("BIGBATCH_TOKEN", "POSTGRES_PASSWORD", "REDIS_PASSWORD")
+ENVIRONMENT = dict.fromkeys(SECRETS, "secret") | {"RUN_AS": "1000:1000", "BIGBATCH_RUNS": "/shared/runs"}
+
+
+def compose(folder: Path, environment: dict[str, str], *files: str) -> subprocess.CompletedProcess[str]:
+    """Let Docker Compose read the files, which needs no Docker engine."""
+    named = [word for name in files for word in ("-f", str(HOUSE / name))]
+    (empty := folder / "empty").touch()  # in place of the .env of this folder
+    command = [str(program("docker-compose")), "--env-file", str(empty), *named, "config"]
+    path = {"PATH": os.environ["PATH"]}
+    return subprocess.run(command, env={**path, **environment}, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("more", [[], ["docker/cluster.yml"]])
+def test_docker_compose_reads_the_files(more: list[str], tmp_path: Path) -> None:
+    done = compose(tmp_path, ENVIRONMENT, "docker-compose.yml", *more)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"api", "worker", "clock", "postgres", "redis"} <= set(yaml.safe_load(done.stdout)["services"])
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_docker_compose_refuses_a_missing_secret(secret: str, tmp_path: Path) -> None:
+    others = {name: value for name, value in ENVIRONMENT.items() if name != secret}
+    done = compose(tmp_path, others, "docker-compose.yml")
+    assert done.returncode == 1
+    assert "set it in .env" in done.stderr
 
 
 @pytest.mark.parametrize("service", SERVICES)

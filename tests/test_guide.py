@@ -15,6 +15,8 @@ from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
 from tests.testing.trainers.jobs import PATIENCE_S, events
 
+pytestmark = pytest.mark.ring("quick")
+
 HOUSE = Path(__file__).parents[1]
 RUN: dict[str, Any] = read_document((HOUSE / "recipes" / "first-run.yaml").read_bytes())
 

@@ -15,6 +15,8 @@ from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
 
+pytestmark = pytest.mark.ring("quick")
+
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn", "h11", "anyio"}
 PLANS = {

@@ -20,6 +20,8 @@ from store.tables import Run
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 from tests.testing.stored_runs import TO_RUNNING, move
 
+pytestmark = pytest.mark.ring("quick")
+
 PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
 LOG = "epoch 1, step 22\n"
 

@@ -16,6 +16,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+pytestmark = pytest.mark.ring("quick")
+
 HOUSE = Path(__file__).parents[1]
 LISTS = HOUSE / "requirements"
 WITHOUT_HASHES = {"torch"}

@@ -14,6 +14,8 @@ from contract.settings import Settings
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 from tests.testing.servers import wait_for
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def problem(client: TestClient, text: str | bytes, kind: str = "application/yaml") -> tuple[int, str, str, list[str]]:
     answer = post(client, text, kind)

@@ -21,6 +21,8 @@ from store.session import transaction
 from store.tables import Experiment, Run, now
 from tests.testing.api import SPEC, post
 
+pytestmark = pytest.mark.ring("quick")
+
 AXES = SPEC + "axes: {seed: [0, 1, 2]}\n"
 
 

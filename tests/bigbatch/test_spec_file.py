@@ -11,6 +11,8 @@ from bigbatch.spec_file import read_spec
 from contract.yaml_reader import read_document
 from tests.testing.command import SPEC
 
+pytestmark = pytest.mark.ring("quick")
+
 RUN = read_document(SPEC)["base"]
 RUN_TEXT = """
 optimizer: {kind: sgd}

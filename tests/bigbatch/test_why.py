@@ -15,6 +15,8 @@ from tests.testing import seed_runs
 from tests.testing.command import SPEC, Call, Site
 from tests.testing.stored_runs import add_job, end_attempt, find_current_job
 
+pytestmark = pytest.mark.ring("quick")
+
 TRACE = 'Traceback\n  File "data.py", line 5, in batch\n    read(path)\nOSError: the disk is gone\n'
 
 

@@ -33,6 +33,7 @@ def newest_step(page: Page) -> int:
     return int(page.evaluate(NEWEST))
 
 
+@pytest.mark.ring("gate")
 def test_from_the_form_to_the_curve_to_a_stop_a_clone_and_their_difference(page: Page, service: Service) -> None:
     page.goto(f"{service.url}/new")
     page.get_by_role("link", name="first-run").click()

@@ -10,6 +10,8 @@ import pytest
 from contract.access.service_record import recorded_service, token_of_local_service
 from contract.access.token_file import TokenFileError, read_or_create_token
 
+pytestmark = pytest.mark.ring("quick")
+
 TOKEN = "t" * 43
 
 

@@ -10,6 +10,8 @@ from contract.spec.grid.base_fields import complete_base
 from contract.spec.grid.step_grid import REQUIRED
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 BASE: dict[str, Any] = {"batch": 64, "epochs": 1}
 PAIRS = [
     {"optimizer": {"kind": "sgd"}, "schedule": {"kind": "constant", "rate": 0.1}},

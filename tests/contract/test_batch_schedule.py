@@ -5,6 +5,8 @@ import pytest
 from contract.spec.batch_schedule import BatchSchedule, Position, ScheduledBatch
 from contract.spec.batch_size import split_into_passes
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def test_steps_positions_and_epochs_done() -> None:
     batch_schedule = BatchSchedule(

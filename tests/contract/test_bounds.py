@@ -18,6 +18,8 @@ from contract.folder.record import read_record
 from contract.folder.run_folder import RECORD_BYTES, UNREADABLE, RunFolder
 from contract.metric_names import TIME_PARTS
 
+pytestmark = pytest.mark.ring("quick")
+
 STARTED: dict[str, Any] = {
     "kind": "started",
     "attempt": 1,

@@ -7,6 +7,8 @@ import pytest
 from contract.api.checkpoint_advice import CheckpointHistory, _bounds, advise_interval
 from contract.spec.checkpoint_interval import daly, waste
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def seen(**change: object) -> CheckpointHistory:
     """Ten runs of eight ranks, 20 hours of training, ten interruptions, checkpoints that cost 2 s."""

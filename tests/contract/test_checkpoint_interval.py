@@ -6,6 +6,8 @@ import pytest
 
 from contract.spec.checkpoint_interval import daly, waste, young
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def test_worked_examples() -> None:
     # C = 10 s, M = 2 h: sqrt(2 10 7200) = 379.5 s

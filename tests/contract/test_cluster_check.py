@@ -10,6 +10,8 @@ from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.model_size import ModelSize
 from contract.spec.resources import Local, Slurm
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def node(name: str, partitions: list[str], **more: Any) -> Node:
     plain = {"state": "idle", "cpus": 32, "busy_cpus": 0, "memory_mb": 192_000, "gres": "", "features": []}

@@ -13,6 +13,8 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 IMAGES = {"images": "/data/images"}
 OUTPUTS = {
     "list": "dedup/images.txt",

@@ -7,6 +7,8 @@ from contract.spec.choices.rules import EASGD
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def issues(**choices: object) -> list[str]:
     small = {

@@ -13,6 +13,8 @@ from contract.folder.run_folder import UNREADABLE, RunFolder
 from contract.lifecycle.state import ENDED, LIVE, MOVES, State, joint_state
 from contract.spec.run import RunSpec
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:

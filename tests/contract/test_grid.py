@@ -11,6 +11,8 @@ from contract.spec.grid.grid import MAX_AXES
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "sgd", "momentum": 0.5},
     "schedule": {"kind": "constant", "rate": 0.1},

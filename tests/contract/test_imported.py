@@ -9,6 +9,8 @@ from contract.spec.checks.imported import check_module
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 OWN = {"kind": "import", "function": "my.parts:make"}
 DATA = {**OWN, "shape": [1, 28, 28], "classes": 10, "train_samples": 100, "heldout_samples": 10}
 VECTORS = {**DATA, "shape": [20], "classes": None}

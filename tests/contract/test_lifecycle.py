@@ -41,6 +41,8 @@ from contract.lifecycle.reason import (
     reason_adapter,
 )
 
+pytestmark = pytest.mark.ring("quick")
+
 FAILED = JobEnd(kind=EndKind.FAILED, detail="exit code 4:0", exit_code=4)
 ENDED = JobEnded(end=FAILED, begun=Begun.CLAIMED)
 

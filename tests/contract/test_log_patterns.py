@@ -8,6 +8,8 @@ import pytest
 from contract.diagnosis.log_patterns import EVIDENCE_CHARS, LOG_CHARS, find_failure_line, find_last_output
 from contract.lifecycle.failure import FailureKind
 
+pytestmark = pytest.mark.ring("quick")
+
 SIZE = 250_000
 LIMIT_S = 1.0  # of processor time; the slowest log takes a tenth of it
 # beginnings that a pattern may extend, and that it then must give up

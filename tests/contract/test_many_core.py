@@ -12,6 +12,8 @@ from contract.spec.resources import Slurm
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 ALEXNET: dict[str, Any] = {
     "model": {"kind": "alexnet", "groups": 1},
     "data": {"kind": "synthetic", "height": 64, "width": 64, "classes": 1000, "train_samples": 60_000},

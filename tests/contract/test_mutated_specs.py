@@ -17,6 +17,8 @@ from contract.yaml_reader import read_document
 from scheduler.submit.dry_run import describe_submissions
 from tests.testing.mutated_specs import mutated_specs
 
+pytestmark = pytest.mark.ring("quick")
+
 RECIPES = Path(__file__).parents[2] / "recipes"
 FLOAT32_MAX = 3.4e38
 GENEROUS_S = 5.0  # processor time to check a spec, which takes milliseconds

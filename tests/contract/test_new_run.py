@@ -9,6 +9,8 @@ from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 RUN = {
     "optimizer": {"kind": "sgd", "momentum": 0.0},
     "schedule": {"kind": "constant", "rate": 0.1},

@@ -15,6 +15,8 @@ from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
 from tests.testing.specs import small_experiment
 
+pytestmark = pytest.mark.ring("quick")
+
 HASH = "0" * 64
 
 

@@ -10,6 +10,8 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.resources import Resources, Slurm
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
     "schedule": {"kind": "constant", "rate": 0.1},

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 RATE = {"kind": "log_uniform", "low": 0.01, "high": 1.0}
 BASE = {
     "optimizer": {"kind": "sgd"},

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 RUN: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
     "schedule": {"kind": "constant", "rate": 0.1},

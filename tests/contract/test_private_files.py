@@ -8,6 +8,8 @@ import pytest
 
 from contract.private_files import make_private, make_private_file, make_private_folder
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)

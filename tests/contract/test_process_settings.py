@@ -11,6 +11,8 @@ import pytest
 
 from contract.process_settings import SETTINGS_SOCKET, send_settings
 
+pytestmark = pytest.mark.ring("quick")
+
 FROM_PARENT, OF_SHELL = "parent-" * 5, "shell-" * 6  # tokens have at least 32 characters
 PROGRAM = """
 import ctypes, os, sys

@@ -7,6 +7,8 @@ import pytest
 from contract.spec.checks.program_files import check_programs
 from contract.spec.experiment import ExperimentSpec
 
+pytestmark = pytest.mark.ring("quick")
+
 SLURM = {"kind": "slurm", "partition": "gpu"}
 
 

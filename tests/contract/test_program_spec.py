@@ -9,6 +9,8 @@ from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 SLURM = {"kind": "slurm", "partition": "gpu", "nodes": 2, "ranks_per_node": 4}
 
 

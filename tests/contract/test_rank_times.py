@@ -8,6 +8,8 @@ from contract.folder import rank_times
 from contract.folder.rank_times import COLUMNS, read_rank_times
 from contract.metric_names import TIME_PARTS
 
+pytestmark = pytest.mark.ring("quick")
+
 HEAD = ",".join(COLUMNS) + "\n"
 
 

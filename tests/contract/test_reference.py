@@ -14,6 +14,8 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 
+pytestmark = pytest.mark.ring("quick")
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = render_pages()
 

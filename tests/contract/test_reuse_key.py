@@ -12,6 +12,8 @@ from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
 from tests.testing.specs import small_experiment
 
+pytestmark = pytest.mark.ring("quick")
+
 CODE, OTHER = "5e" * 32, "6f" * 32
 SLURM = {"kind": "slurm", "nodes": 2, "ranks_per_node": 2}
 ENGINE: dict[str, Any] = {

@@ -12,6 +12,8 @@ from contract.spec.search.probe import probe_points
 from contract.spec.search.space import grid_points, ordered
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 RATE = {"kind": "log_uniform", "low": 0.01, "high": 1.0}
 BASE = {
     "optimizer": {"kind": "sgd"},

@@ -9,6 +9,8 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "lars"},
     "schedule": {"kind": "polynomial", "rate": 8.0},

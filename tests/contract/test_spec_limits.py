@@ -17,6 +17,8 @@ from contract.spec.run import RunSpec
 from contract.validation import issues_of
 from contract.yaml_reader import DocumentError, read_document
 
+pytestmark = pytest.mark.ring("quick")
+
 BASE: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
     "schedule": {"kind": "constant", "rate": 0.1},

@@ -8,6 +8,8 @@ from pydantic import ValidationError
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 CUBE = {"kind": "three_d", "q": 2}
 BASE: dict[str, Any] = {
     "model": {"kind": "gpt", "layers": 2, "width": 32, "heads": 4},

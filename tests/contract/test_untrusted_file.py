@@ -14,7 +14,8 @@ from contract.folder.rank_failure import MAX_BYTES, RankFailure
 from contract.folder.run_folder import RunFolder
 from tests.testing.hostile_files import HUGE, IRREGULAR, bounded_memory, plant
 
-pytestmark = pytest.mark.timeout(60)  # a FIFO would block its reader for good
+# a FIFO would block its reader for good
+pytestmark = [pytest.mark.ring("quick"), pytest.mark.timeout(60)]
 
 
 @pytest.fixture(autouse=True)

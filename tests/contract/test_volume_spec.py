@@ -9,6 +9,8 @@ from contract.spec.program.run import ProgramSpec
 from contract.spec.volume.volume import Volume
 from contract.validation import issues_of
 
+pytestmark = pytest.mark.ring("quick")
+
 READ, WRITE = {"kind": "read", "path": "em"}, {"kind": "write", "path": "out"}
 INFER = {"kind": "infer", "patch": [8, 8, 8], "overlap": [2, 2, 2]}
 THRESHOLD, COMPONENTS = {"kind": "threshold"}, {"kind": "components"}

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from contract.yaml_reader import DocumentError, read_document
 
+pytestmark = pytest.mark.ring("quick")
+
 # nine levels of ten aliases each
 BILLION_LAUGHS = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghi")

@@ -50,7 +50,7 @@ def site(sqlite_engine: Engine, tmp_path: Path, experiment: Experiment) -> Conte
     return Context(sqlite_engine, {"local": local.Local()}, tmp_path / "runs", local_ranks=2)
 
 
-@pytest.mark.parametrize("part", ["worker", "api", "clock"])
+@pytest.mark.parametrize("part", [pytest.param("worker", marks=pytest.mark.ring("gate")), "api", "clock"])
 def test_a_part_killed_while_a_run_trains_loses_nothing(service: Service, part: str) -> None:
     """Forces the fault: SIGKILL to one part after the first run's tenth step, with a second run queued."""
     first, second = service.post(SPEC)

@@ -1,5 +1,8 @@
 """From a POST to a curve, on real parts: embedded ones, and those of a team."""
 
+import json
+import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -34,6 +37,7 @@ def curve_is_whole(service: Service, run: dict[str, Any]) -> None:
     assert [move["new"] for move in run["moves"]] == ["queued", "submitting", "pending", "running", "done"]
 
 
+@pytest.mark.ring("gate")
 def test_on_sqlite_a_folder_as_broker_and_this_machine(embedded: Service) -> None:
     (run_id,) = embedded.post(SPEC.format(resources="{kind: local, ranks_per_node: 4}"))
     curve_is_whole(embedded, embedded.wait_for_end(run_id))
@@ -44,12 +48,31 @@ def test_on_sqlite_a_folder_as_broker_and_this_machine(embedded: Service) -> Non
 @pytest.mark.redis
 @pytest.mark.parametrize(
     "where",
-    ['partition: gpu, gres: "gpu:2"', "partition: knl, constraint: knl&quad, cpus_per_rank: 2"],
-    ids=["gpu", "knl"],
+    [
+        pytest.param('partition: gpu, gres: "gpu:2"', id="gpu", marks=pytest.mark.ring("gate")),
+        pytest.param("partition: knl, constraint: knl&quad, cpus_per_rank: 2", id="knl"),
+    ],
 )
 def test_on_postgresql_redis_and_slurm(team: Service, where: str) -> None:
     (run_id,) = team.post(SPEC.format(resources=f"{{kind: slurm, nodes: 2, ranks_per_node: 2, {where}}}"))
     curve_is_whole(team, team.wait_for_end(run_id))
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
+@pytest.mark.ring("gate")
+def test_a_program_runs_by_srun_on_two_hosts(team: Service) -> None:
+    command = "echo rank $RANK of $WORLD_SIZE by {x} on $SLURMD_NODENAME in step $SLURM_STEP_ID"
+    resources = {"kind": "slurm", "partition": "gpu", "nodes": 2, "ranks_per_node": 2}
+    base = {"kind": "program", "command": command, "parameters": {"x": 0.5}, "resources": resources}
+    (run_id,) = team.post(json.dumps({"name": "by srun", "base": base}))
+    run = team.wait_for_end(run_id)
+    assert (run["state"], run["world"]) == ("done", 4), team.story(run_id)
+    log = team.ask("GET", f"/runs/{run_id}/log").text
+    ranks = re.findall(r"rank (\d) of 4 by 0.5 on (\S+) in step \d+$", log, re.MULTILINE)
+    assert sorted(rank for rank, _ in ranks) == ["0", "1", "2", "3"]
+    assert sorted(Counter(host for _, host in ranks).values()) == [2, 2]
 
 
 @pytest.mark.slurm

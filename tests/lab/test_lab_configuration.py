@@ -13,6 +13,8 @@ from lab.requirements import PACKAGES, find_other_slurm, missing, missing_packag
 from lab.services import cgroups, config_files
 from lab.state_folder import StateFolder, selected_folder
 
+pytestmark = pytest.mark.ring("quick")
+
 FOLDER = StateFolder(Path("/somewhere/lab"))
 
 

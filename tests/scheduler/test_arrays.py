@@ -23,6 +23,8 @@ from tests.testing.clusters import SLURM, Far, sizes
 from tests.testing.runs import IMMEDIATELY, create_runs, end, job_of, read, sentence, states, submit_from_eight
 from tests.testing.specs import Experiment
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def context(engine: Engine, far: Far, tmp_path: Path) -> Context:

@@ -19,6 +19,8 @@ from scheduler.outcome.evidence import Claim
 from scheduler.outcome.retry import Outcome
 from tests.testing.decisions import AT, LATELY, LONG_AGO, cluster_report, make_evidence, make_job, make_run, rows
 
+pytestmark = pytest.mark.ring("quick")
+
 PAUSED = RunPaused(step=5, message="SIGTERM to rank 1 on b")
 FAILED = RunFailed(message="ValueError: no")
 NO_LINK = RunFailed(message="rank 1 sent nothing")

@@ -12,6 +12,8 @@ from scheduler.outcome.retry import Outcome
 from store.transitions import Transition
 from tests.testing.decisions import AT, make_job, make_run, rows
 
+pytestmark = pytest.mark.ring("quick")
+
 COMMON: dict[str, Any] = {"attempt": 1, "at": 0.0}
 FAILURE = Failed(**COMMON, rank=0, reason="no")
 EVENTS: dict[str, Event] = {

@@ -21,6 +21,8 @@ from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, read, report_gone, sentence
 from tests.testing.specs import Experiment
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def context(far_context: Context) -> Context:

@@ -18,6 +18,8 @@ from tests.testing.clusters import Far
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, poll_now, read, report_gone
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def context(far_context: Context) -> Context:

@@ -13,6 +13,8 @@ from scheduler.clusters.slurm.job_status import NOT_IN_SQUEUE, UNLISTED
 from tests.testing.clusters import Play
 from tests.testing.slurm import MINE, RUNNING, status_of
 
+pytestmark = pytest.mark.ring("quick")
+
 FAILS = "exit 1"
 NODE = "n1|gpu*|up|1:00:00|NO|idle|0/8/0/8|4000|(null)|(null)"
 

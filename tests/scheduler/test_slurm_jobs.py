@@ -23,6 +23,8 @@ from scheduler.clusters.slurm.job_status import ACCOUNTING_ONLY, NOT_IN_SQUEUE, 
 from tests.testing.clusters import Play
 from tests.testing.slurm import MINE, RUNNING, status_of
 
+pytestmark = pytest.mark.ring("quick")
+
 NODE_FAILED = gone(EndKind.NODE_FAILED)._replace(hosts=("n1", "n2"))
 COMPLETED = gone(EndKind.COMPLETED)
 NO_SUCH_JOB = 'echo "Invalid job id specified" >&2; exit 1'

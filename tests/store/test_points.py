@@ -10,6 +10,8 @@ from store.session import snapshot, transaction
 from store.tables import Run
 from tests.testing.specs import Experiment
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def reported(step: int, **values: float | None) -> Points:
     return Points(attempt=1, at=0.0, step=step, values=values)

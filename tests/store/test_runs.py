@@ -13,6 +13,8 @@ from store.tables import Move, Run
 from store.transitions import apply_if_unchanged
 from tests.testing.specs import Experiment
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:

@@ -17,6 +17,8 @@ from store.tables import Move, Run, now
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import move
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:

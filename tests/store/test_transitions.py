@@ -12,6 +12,8 @@ from store.tables import Move, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import current_job, move
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:

@@ -10,6 +10,8 @@ from contract.spec.run import RunSpec
 from study.comparison import Unfair, compare
 from study.trial import Mark, Trial, trial
 
+pytestmark = pytest.mark.ring("quick")
+
 SPEC: dict[str, Any] = {
     "optimizer": {"kind": "sgd"},
     "schedule": {"kind": "constant", "rate": 0.1},

@@ -1,6 +1,10 @@
 """The critical path of a workflow and the predicted ends of its steps."""
 
+import pytest
+
 from study.workflow.critical_path import TimedStep, schedule
+
+pytestmark = pytest.mark.ring("quick")
 
 
 def test_the_path_goes_through_the_steps_that_end_last() -> None:

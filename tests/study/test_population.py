@@ -12,6 +12,8 @@ from study.search.ask import ask
 from study.search.population import generation_of, perturbed
 from study.search.trials import Outcome, PastTrial
 
+pytestmark = pytest.mark.ring("quick")
+
 UNIT = {"kind": "uniform", "low": 0.0, "high": 1.0}
 MEMBERS, GENERATIONS = 6, 40
 

@@ -8,6 +8,8 @@ from scipy.stats import t as students_t
 from study.reference import Reference, interpolate, judge, prune, reference
 from study.student import critical, within
 
+pytestmark = pytest.mark.ring("quick")
+
 AT_128 = reference(128, [16, 14, 16, 17, 16, 16, 15, 16, 15, 16])
 AT_256 = reference(256, [20, 21, 21, 20, 22, 22, 21, 21, 20, 20])
 BOTH = [AT_128, AT_256]

@@ -14,6 +14,8 @@ from study.search.history import study_of
 from study.search.importance import importances
 from study.search.trials import Outcome, PastTrial
 
+pytestmark = pytest.mark.ring("quick")
+
 SPACE: Mapping[str, Any] = {
     "kind": {"kind": "choice", "values": [{"kind": "sgd"}, {"kind": "lars"}]},
     "rate": {"kind": "log_uniform", "low": 0.01, "high": 10.0},

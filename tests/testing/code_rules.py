@@ -11,10 +11,6 @@ from typing import TypeGuard
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("agent", "api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
 LONGEST_FUNCTION = 45
-PRIVATE_WORDS = """
-tell tells told say says said heard hearsay keep keeps kept keeper whoever nobody somebody verdict inquest promptly
-pulse blame wishes arena beside passage shelf misfit hello meeting falls silence gate door
-"""
 MUTATORS = "add append appendleft clear discard extend insert pop popitem remove setdefault update"
 MUTABLE_CALLS = {"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict", "WeakKeyDictionary"}
 ROW_NAMES = {"row", "rows", "run", "runs", "job", "jobs"}
@@ -71,29 +67,6 @@ def long_functions(tree: ast.Module) -> Iterator[int]:
             assert node.end_lineno
             if node.end_lineno - node.lineno + 1 > LONGEST_FUNCTION:
                 yield node.lineno
-
-
-ON_THE_WIRE = {"falls", "kept", "keep"}  # fields of stored events, of the API and of the spec
-
-
-def private_words(tree: ast.Module) -> Iterator[int]:
-    """Names that the file binds: those that only use such a name are cured with the file that binds the name."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            name = node.name
-        elif isinstance(node, ast.arg):
-            name = node.arg
-        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            name = node.id if isinstance(node, ast.Name) else node.attr
-        else:
-            continue
-        if is_private(name) and name not in ON_THE_WIRE:
-            yield node.lineno
-
-
-def is_private(name: str) -> bool:
-    words = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower().split("_")
-    return bool({*PRIVATE_WORDS.split()}.intersection(words))
 
 
 def module_state(tree: ast.Module) -> Iterator[int]:

@@ -8,6 +8,7 @@ import sys
 # package -> a program of it
 PACKAGES = {
     "chromium": "chromium",
+    "docker-compose": "docker-compose",
     "environment-modules": "modulecmd",
     "faketime": "faketime",
     "iproute2": "ip",

@@ -11,6 +11,8 @@ from trainers.collectives.layout import hosts_of
 from trainers.collectives.verify import verify_plan
 from trainers.plans import plan_of
 
+pytestmark = pytest.mark.ring("quick")
+
 Collective: TypeAdapter[choices.PlannedCollective] = TypeAdapter(choices.PlannedCollective)
 
 

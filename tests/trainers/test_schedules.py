@@ -15,6 +15,8 @@ from trainers.schedules.staged import staged
 from trainers.schedules.step import step
 from trainers.schedules.warmup import warmup
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def test_polynomial_decay_matches_manual_results() -> None:
     rate = polynomial(constant(8.0), power=2.0, epochs=4)

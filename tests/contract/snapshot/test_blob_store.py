@@ -11,6 +11,8 @@ from contract.snapshot.blob_store import AbsentError, BlobStore, DamagedError, b
 from contract.snapshot.pack import SMALL_BYTES, PackError, PackReader, pack_header
 from tests.testing.snapshots import store_tree
 
+pytestmark = pytest.mark.ring("quick")
+
 LARGE = b"large" * SMALL_BYTES
 CONTENTS = [b"", b"x", b"print(1)\n" * 1000, LARGE]
 

@@ -15,6 +15,8 @@ from contract.snapshot.code_tree import CODE, has_tree, make_tree, remove_tree, 
 from contract.snapshot.manifest import SnapshotLink, make_manifest
 from tests.testing.snapshots import store_content, store_tree
 
+pytestmark = pytest.mark.ring("quick")
+
 FILES = {"a.py": b"a\n", "sub/deep/b.sh": b"#!/bin/sh\n", "sub/é è.txt": b"", "sub/c": b"c"}
 LINK = SnapshotLink(path="sub/link", target="../a.py")
 

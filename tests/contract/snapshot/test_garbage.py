@@ -12,6 +12,8 @@ from contract.snapshot.code_tree import CODE, has_tree, make_tree, tree_of
 from contract.snapshot.garbage import remove_garbage, remove_trees
 from tests.testing.snapshots import store_tree
 
+pytestmark = pytest.mark.ring("quick")
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> BlobStore:

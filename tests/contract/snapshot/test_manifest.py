@@ -13,6 +13,8 @@ from contract.snapshot.manifest import (
     parse_manifest,
 )
 
+pytestmark = pytest.mark.ring("quick")
+
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 

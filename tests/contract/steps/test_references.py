@@ -16,6 +16,8 @@ from contract.spec.steps.reference import (
     parse_reference,
 )
 
+pytestmark = pytest.mark.ring("quick")
+
 TRAIN = "train"
 
 

@@ -10,6 +10,8 @@ from contract.spec.steps.workflow import needs_of
 from contract.validation import issues_of
 from tests.testing.workflows import document, engine, program, step, workflow
 
+pytestmark = pytest.mark.ring("quick")
+
 OUTPUTS = {"outputs": {"data": "out/data.bin", "shards": "out/shards.json"}}
 
 

@@ -9,6 +9,8 @@ from study.answer.speed import common_target
 from study.trial import Mark, Trial
 from tests.testing.answers import a_run, experiment, measures_of, runs_of
 
+pytestmark = pytest.mark.ring("quick")
+
 SEEDS = experiment({"batch": [64, 128], "seed": [0, 1, 2]})
 COLLECTIVES = experiment({"collective": [{"kind": "native"}, {"kind": "ring"}]})
 NO_CHOICE = Choice()

@@ -11,6 +11,8 @@ from study.answer.groups import lay_out
 from study.answer.joined_axes import MOST_PLACES
 from tests.testing.answers import experiment, runs_of
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def axes_of(**options: Any) -> list[Axis]:
     spec = experiment(**options)

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from study.planner.lemmas import fewest_servers, most_ranks, overhead_of, speedup
 
+pytestmark = pytest.mark.ring("quick")
+
 overheads = st.floats(1e-6, 10)
 ranks = st.integers(1, 4096)
 

@@ -8,6 +8,8 @@ from contract.api.planning.plans import PlanReport, PlanRequest
 from contract.spec.choices.collectives import Ring, Tree
 from study.planner.plan import PlanError, gradient_bytes, make_plan
 
+pytestmark = pytest.mark.ring("quick")
+
 FOLDER = {"kind": "folder", "path": "/data", "classes": 1000, "train_samples": 1281167, "heldout_samples": 50000}
 RESNET: dict[str, Any] = {
     "model": {"kind": "resnet50"},

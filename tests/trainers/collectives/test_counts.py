@@ -12,6 +12,8 @@ from trainers.collectives.plans import colors, halving_doubling, hierarchical, r
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import price
 
+pytestmark = pytest.mark.ring("quick")
+
 
 def count_rounds(plan: Plan) -> int:
     return sum(1 for _ in plan)

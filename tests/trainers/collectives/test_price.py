@@ -15,6 +15,8 @@ from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import choose, price
 from trainers.collectives.runners.segments import SEGMENT_BYTES, segment_lengths
 
+pytestmark = pytest.mark.ring("quick")
+
 ALPHA, BETA, GAMMA, OVERHEAD = 50e-6, 1 / 1e9, 1 / 8e9, 3e-6
 S = 1e8
 

@@ -1,0 +1,126 @@
+"""A stage's processes: run a command with a time limit, ask its tests for their stacks, and end all that it started."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+PR_SET_CHILD_SUBREAPER = 36
+SHOW_S = 1.0
+Show = Callable[[bytes], None]
+STACKS_S = 2.0  # a process prints its stacks within this time
+ROUNDS, ROUND_S = 50, 0.1  # a killed process leaves its children to the gate
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended; `status` is None where it reached its time limit."""
+
+    status: int | None
+    seconds: float
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every process below this one whose own parent ends (Linux), so that none is lost."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def run(
+    command: list[str],
+    *,
+    folder: Path,
+    log: Path,
+    records: Path,
+    limit_s: float,
+    show: Show | None = None,
+) -> Ended:
+    """Run a command in a folder, with its output in a file; after `limit_s` print stacks there and end the command.
+
+    `show` gets the output while the command runs.
+    """
+    began = time.monotonic()
+    with log.open("ab") as output, log.open("rb") as printed:
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+        status = _wait(process, began + limit_s, lambda: show(printed.read()) if show else None)
+        if status is None:
+            print_stacks(records)
+            started = below(process.pid)  # before its end, after which they are below the gate
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            end_all(started)
+            process.wait()
+        if show:
+            show(printed.read())
+    return Ended(status, time.monotonic() - began)
+
+
+def _wait(process: subprocess.Popen[bytes], until: float, show: Callable[[], None]) -> int | None:
+    """Return the exit status, or None at the time limit; call `show` every second."""
+    while (left := until - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(min(left, SHOW_S))
+        show()
+    return None
+
+
+def print_stacks(records: Path) -> None:
+    """Ask every process of pytest that registered itself in `records` for the stacks of its threads."""
+    registered = {int(path.name) for path in (records / "processes").glob("*")}
+    asked = registered & below(os.getpid())  # the number of one that has ended may belong to another process
+    for pid in sorted(asked):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGUSR1)
+    time.sleep(STACKS_S * bool(asked))
+
+
+def end_all(pids: set[int]) -> None:
+    """Kill processes that may have ended already."""
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def end_orphans() -> list[str]:
+    """Kill every process below this one; return their command lines."""
+    ended: list[str] = []
+    for _ in range(ROUNDS):
+        if not (pids := below(os.getpid())):
+            break
+        ended += [command_line(pid) for pid in sorted(pids)]
+        end_all(pids)
+        time.sleep(ROUND_S)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+    return [line for line in dict.fromkeys(ended) if line]
+
+
+def below(root: int) -> set[int]:
+    """Return the descendants of a process, from /proc; nothing where there is no /proc."""
+    children: dict[int, set[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, set()).add(int(path.parent.name))
+    found: set[int] = set()
+    open_ends = {root}
+    while open_ends:
+        open_ends = set().union(*(children.get(pid, set()) for pid in open_ends)) - found
+        found |= open_ends
+    return found
+
+
+def command_line(pid: int) -> str:
+    """Return the words of a process, or nothing where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
