@@ -170,22 +170,25 @@ RINGS = """
     def test_walk(): pass
     @pytest.mark.parametrize("kind", ["a", pytest.param("b", marks=pytest.mark.ring("all"))])
     def test_kinds(kind): pass
+    @pytest.mark.ring("gate", others="all")
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_one(number): pass
 """
 
 
 @pytest.mark.parametrize(
     ("ring", "names"),
     [
-        ("quick", ["test_quick"]),
-        ("gate", ["test_quick", "test_plain", "test_walk", "test_kinds[a]"]),
-        ("all", ["test_quick", "test_plain", "test_all", "test_server", "test_walk", "test_kinds[a]", "test_kinds[b]"]),
+        ("quick", ["quick"]),
+        ("gate", ["quick", "plain", "walk", "kinds[a]", "one[1]"]),
+        ("all", ["quick", "plain", "all", "server", "walk", "kinds[a]", "kinds[b]", "one[1]", "one[2]"]),
     ],
 )
 def test_each_ring_contains_the_ring_before_it(project: Path, ring: str, names: list[str]) -> None:
     write(project, "test_a", RINGS)
     command = [sys.executable, "-m", "pytest", "-q", "--collect-only", f"--ring={ring}"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True)
-    assert [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line] == names
+    assert [line.partition("::test_")[2] for line in done.stdout.splitlines() if "::" in line] == names
 
 
 def test_a_failed_test_of_the_dashboard_runs_again_with_its_file_and_must_pass_there(tmp_path: Path) -> None:

@@ -176,6 +176,7 @@ def test_an_attempt_records_the_environment_of_rank_0_after_its_setup(tmp_path: 
     assert found.interpreter is not None
 
 
+@pytest.mark.ring("all")
 def test_a_recorder_that_hangs_does_not_hold_the_attempt(tmp_path: Path) -> None:
     """The fault: the program's Python waits for a file system that does not answer."""
     (tmp_path / "bin").mkdir()

@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+import pytest
+
 from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from tests.testing.programs import agent_words, events_of, kinds_of, program_folder
@@ -94,6 +96,7 @@ def both_have_ended(folder: RunFolder) -> bool:
     return all((folder.path / "attempts" / f"1.exit-{rank}").exists() for rank in range(2))
 
 
+@pytest.mark.ring("all")
 def test_a_rank_that_fails_is_reported_without_a_wait_for_further_output(tmp_path: Path) -> None:
     command = "echo step 3 loss 0.5; if [ $RANK = 1 ]; then exit 7; fi"
     folder = program_folder(tmp_path, command, resources=RESOURCES, metrics=[OUTPUT])

@@ -94,6 +94,7 @@ def test_a_program_that_ends_well_after_sigterm_has_not_finished(tmp_path: Path)
     assert kinds_of(folder) == ["started"]
 
 
+@pytest.mark.ring("all")
 def test_a_second_sigterm_kills_a_program_that_ignores_the_first(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, [sys.executable, "-c", DEAF])
     with agent(folder) as child:
@@ -146,6 +147,7 @@ def test_no_rank_outlives_a_killed_launcher(tmp_path: Path) -> None:
             process.kill()
 
 
+@pytest.mark.ring("all")
 def test_the_ranks_leave_when_a_later_attempt_begins(tmp_path: Path) -> None:
     """Forces the fault: the cluster lost track of the job, and the scheduler began another attempt."""
     folder = program_folder(tmp_path, "echo ready; sleep 600; true")

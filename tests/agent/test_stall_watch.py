@@ -74,6 +74,7 @@ def failures_of(ranks: Ranks) -> list[RankFailure]:
     return RunFolder(ranks.folder).read_rank_failures(1)
 
 
+@pytest.mark.ring("all")
 def test_a_stopped_rank_is_named_with_collective_line_and_stacks(started: Callable[..., Ranks]) -> None:
     ranks = started()
     stalls = watch(ranks)
@@ -94,6 +95,7 @@ def test_a_stopped_rank_is_named_with_collective_line_and_stacks(started: Callab
     assert "train.py" in found.evidence
 
 
+@pytest.mark.ring("all")
 def test_a_rank_that_sleeps_while_others_wait_is_named_with_its_line(started: Callable[..., Ranks]) -> None:
     ranks = started("if rank == 0: time.sleep(10_000)")
     seconds_until_found(watch(ranks))
@@ -103,6 +105,7 @@ def test_a_rank_that_sleeps_while_others_wait_is_named_with_its_line(started: Ca
     assert failure.trace.rstrip().endswith("in after_step_30")
 
 
+@pytest.mark.ring("all")
 def test_ranks_in_different_collectives_are_found(started: Callable[..., Ranks]) -> None:
     """Three ranks wait in an all-reduce, and one of them in a barrier: a branch that one rank alone takes."""
     ranks = started("dist.barrier() if rank == 2 else dist.all_reduce(torch.zeros(3))", world=3)
@@ -113,6 +116,7 @@ def test_ranks_in_different_collectives_are_found(started: Callable[..., Ranks])
     assert "ranks 0 and 1 wait in all_reduce" in failure.reason
 
 
+@pytest.mark.ring("all")
 def test_a_rank_that_makes_progress_slowly_is_not_ended(started: Callable[..., Ranks]) -> None:
     ranks = started("\n    for _ in range(100): time.sleep(0.3); dist.all_reduce(torch.zeros(3))")
     stalls = watch(ranks, limit_s=4.0)
@@ -123,6 +127,7 @@ def test_a_rank_that_makes_progress_slowly_is_not_ended(started: Callable[..., R
     assert failures_of(ranks) == []
 
 
+@pytest.mark.ring("all")
 def test_a_flight_record_of_the_collectives_is_left(started: Callable[..., Ranks], tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "spec.json").write_text(f'{{"stall_minutes": {LIMIT_S / 60}}}')

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from contract.diagnosis.diagnose import EndedAttempt, diagnose_failure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.exit_cause import ExitCause
@@ -52,6 +54,7 @@ def note_of(folder: RunFolder, rank: int) -> dict[str, int]:
     return note
 
 
+@pytest.mark.ring("all")
 def test_the_agent_ends_an_attempt_with_a_stopped_rank_and_names_it(tmp_path: Path) -> None:
     folder, agent = start(tmp_path)
     try:

@@ -20,6 +20,7 @@ dist.destroy_process_group()
 ENVIRONMENT = {"venv": str(Path(sys.executable).parents[1])}
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("launcher", ["srun", "torchrun"])
 def test_a_ddp_script_runs_unchanged(tmp_path: Path, launcher: str) -> None:
     (tmp_path / "ddp.py").write_text(DDP)
@@ -30,6 +31,7 @@ def test_a_ddp_script_runs_unchanged(tmp_path: Path, launcher: str) -> None:
     assert kinds_of(folder) == ["started", "finished"]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("inherited", [{}, {"PMIX_RANK": "0", "PMI_RANK": "0"}], ids=["plain", "under PMIx"])
 def test_a_rank_that_a_signal_ends_is_named(tmp_path: Path, inherited: dict[str, str]) -> None:
     """Where srun's default is PMIx, torchrun and its ranks inherit the rank of torchrun's agent."""
@@ -40,6 +42,7 @@ def test_a_rank_that_a_signal_ends_is_named(tmp_path: Path, inherited: dict[str,
     assert (first.rank, first.kind) == (1, FailureKind.SIGNAL)
 
 
+@pytest.mark.ring("all")
 def test_a_warning_reaches_the_ranks_of_torchrun_and_they_pause(tmp_path: Path) -> None:
     code = (
         "import signal, sys, time\n"

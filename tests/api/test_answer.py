@@ -61,6 +61,7 @@ def test_a_wrong_choice_is_refused_with_what_there_is(both: TestClient, engine: 
     assert both.get("/api/v1/experiments/999/answer").status_code == 404
 
 
+@pytest.mark.ring("all")
 def test_an_experiment_that_has_not_begun_says_so(both: TestClient) -> None:
     answer = both.get("/api/v1/experiments/1/answer").json()
     assert (answer["sentence"], answer["unfinished"]) == ("No run has reported a figure yet.", 1)

@@ -98,6 +98,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(RECIPES).with_suffix("").as_posix())
 def test_a_recipe_opens_with_the_answer_to_its_question(path: Path, client: TestClient, sqlite_engine: Engine) -> None:
     picture, figure, sentence = EXPECTED.get(path.relative_to(RECIPES).with_suffix("").as_posix(), ONE_RUN)

@@ -130,6 +130,7 @@ def test_a_file_is_sent_as_it_is_and_never_shown(runs: Runs, run_id: int) -> Non
     assert len(headers["etag"]) == 66
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("asked", "first", "end"),
     [("bytes=0-9", 0, 10), ("bytes=100-", 100, 10240), ("bytes=-5", 10235, 10240), ("bytes=10000-99999", 10000, 10240)],
@@ -141,6 +142,7 @@ def test_a_part_of_a_file_is_sent(runs: Runs, run_id: int, asked: str, first: in
     assert "gzip" not in answer.headers.get("content-encoding", "")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("asked", ["bytes=5-2", "bytes=-", "lines=1-2", "bytes=0-1,4-5", "bytes=" + "9" * 30 + "-"])
 def test_what_is_no_single_range_gets_the_whole_file(runs: Runs, run_id: int, asked: str) -> None:
     answer = runs.get(f"{run_id}/artifacts/model", range=asked)
@@ -197,6 +199,7 @@ def test_a_link_in_the_place_of_an_artifact_is_not_followed(runs: Runs, run_id: 
     assert runs.get(f"{run_id}/artifacts/model").status_code == 409
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("name", ["nothing", "../events", "%2e%2e", "a.b", "x" * 101])
 def test_a_name_that_is_no_artifact_is_not_found_or_refused(runs: Runs, run_id: int, name: str) -> None:
     assert runs.get(f"{run_id}/artifacts/{name}").status_code in (404, 422)
@@ -258,6 +261,7 @@ def test_a_miss_names_the_file_and_the_line(runs: Runs, run_id: int, client: Tes
     assert found["spec"] == []
 
 
+@pytest.mark.ring("all")
 def test_a_miss_names_the_field(runs: Runs, run_id: int, code: str) -> None:
     other = runs.add(code, lr=0.5, reuse=True)
     checked(runs, other)
@@ -266,6 +270,7 @@ def test_a_miss_names_the_field(runs: Runs, run_id: int, code: str) -> None:
     assert found["spec"] == [{"path": "parameters.lr", "first": 0.5, "second": 0.1}]
 
 
+@pytest.mark.ring("all")
 def test_the_nearest_run_is_the_one_with_the_fewest_differences(runs: Runs, run_id: int, code: str) -> None:
     far = runs.add(code, lr=0.7)
     runs.finish(far)
@@ -276,6 +281,7 @@ def test_the_nearest_run_is_the_one_with_the_fewest_differences(runs: Runs, run_
     assert "computes the same" in found["sentence"]
 
 
+@pytest.mark.ring("all")
 def test_a_run_that_does_not_ask_and_one_that_waits_say_so(runs: Runs, run_id: int, code: str) -> None:
     assert "does not ask" in why(runs, run_id)["sentence"]
     waiting = runs.add(code, reuse=True)

@@ -75,6 +75,7 @@ def test_each_writer_has_numbers_of_its_own(program: TestClient, engine: Engine)
     assert program.get(f"/api/v1/runs/{RUN}/writers").json() == {"next": {"rank-0": 3, "rank-1": 2}}
 
 
+@pytest.mark.ring("all")
 def test_a_run_has_a_bounded_number_of_writers(program: TestClient) -> None:
     for number in range(MAX_WRITERS):
         assert send(program, 1, writer=str(number)).status_code == 200
@@ -110,6 +111,7 @@ def test_one_of_several_equal_requests_at_once_stores_the_batch(program: TestCli
     assert len(stored(engine)["loss"]) == 2_000
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("body", "status", "path"),
     [

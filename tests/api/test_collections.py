@@ -2,9 +2,12 @@
 
 import gc
 
+import pytest
+
 from api.__main__ import freeze_objects
 
 
+@pytest.mark.ring("all")
 def test_present_objects_are_not_looked_at_again_and_new_ones_are() -> None:
     try:
         freeze_objects()

@@ -44,6 +44,7 @@ def test_a_slower_network_costs_more(client: TestClient) -> None:
     assert fast < slow
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("ask", "path", "complaint"),
     [
@@ -65,6 +66,7 @@ def test_an_impossible_network_is_refused(client: TestClient, ask: dict[str, Any
     assert fault["message"].startswith(complaint)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("kind", "shape"),
     [
@@ -95,6 +97,7 @@ def test_a_plan_that_is_told_is_a_plan_that_sums(client: TestClient, kind: str, 
 COLUMNS = ("src", "dst", "start", "size", "add")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("ask", "path", "complaint"),
     [
@@ -142,6 +145,7 @@ def test_one_evaluation_runs_at_a_time_and_known_prices_need_none(
     assert prices(client, rate=32e6).status_code == 200
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("operation", "kind"),
     [
@@ -168,6 +172,7 @@ def test_an_operation_without_a_plan_of_the_kind_names_those_that_it_has(client:
     assert "all_gather among 6 ranks has no plan of the kind halving_doubling: use ring" in answer.text
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("operation", "kinds", "bound_share"),
     [
@@ -220,6 +225,7 @@ def test_tensor_parallelism_is_priced_on_every_mesh_of_the_ranks_the_cheapest_fi
         assert one["words_per_rank"] * 64 == words_of_pass(Shape(kind, one["side"]), sizes)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("hosts", "ranks", "kinds"), [(1, 8, {"one_d", "three_d"}), (2, 3, {"one_d"}), (1, 1, set())])
 def test_only_squares_and_cubes_of_ranks_are_squares_and_cubes(
     client: TestClient, hosts: int, ranks: int, kinds: set[str]

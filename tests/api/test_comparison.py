@@ -53,6 +53,7 @@ def by_path(fields: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {field["path"]: [field["choices"][place] for place in field["places"]] for field in fields}
 
 
+@pytest.mark.ring("all")
 def test_runs_of_several_experiments_are_compared_by_the_fields_in_which_they_differ(grid: TestClient) -> None:
     found = compare(grid, 5, 2, 3)
     assert found["runs"] == [5, 2, 3]
@@ -76,6 +77,7 @@ def test_values_are_numbers_then_texts_then_none(grid: TestClient) -> None:
     assert all(field["choices"][-1] is None for field in absent)
 
 
+@pytest.mark.ring("all")
 def test_the_metrics_of_the_runs_are_named_with_the_number_of_their_runs(grid: TestClient, engine: Engine) -> None:
     with transaction(engine) as db:
         for run_id, values in {2: {"loss": 1.0, "val_acc": 0.5}, 3: {"loss": 2.0}, 4: {"other": 1.0}}.items():
@@ -86,6 +88,7 @@ def test_the_metrics_of_the_runs_are_named_with_the_number_of_their_runs(grid: T
     ]
 
 
+@pytest.mark.ring("all")
 def test_unknown_runs_are_left_out_and_none_at_all_is_refused(grid: TestClient) -> None:
     assert compare(grid, 99, 2, 3)["runs"] == [2, 3]
     assert grid.get("/api/v1/runs/comparison", params={"run": [99]}).status_code == 404
@@ -93,6 +96,7 @@ def test_unknown_runs_are_left_out_and_none_at_all_is_refused(grid: TestClient) 
     assert grid.get("/api/v1/runs/comparison", params={"run": [*range(501)]}).status_code == 422
 
 
+@pytest.mark.ring("all")
 def test_code_and_environments_are_compared(client: TestClient, sqlite_engine: Engine, tmp_path: Path) -> None:
     hashes = [post_tree(client, {"train.py": text}) for text in (b"one", b"two")]
     ids = [add_program(client, sqlite_engine, code) for code in (hashes[0], hashes[0], hashes[1])]
@@ -161,6 +165,7 @@ def test_a_range_of_the_curves_is_point_by_point(grid: TestClient, engine: Engin
     assert (found["width"], found["steps"], found["mean"][-1]) == (1, [*range(100, 121)], 120.0)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("value", [0.0, -1.5, 1e-320, 5e-324, 1e300, -1.7e308, 123_456_789.0, 1.0000001])
 def test_values_of_curves_have_seven_digits(client: TestClient, sqlite_engine: Engine, value: float) -> None:
     assert post(client, GRID).status_code == 201

@@ -79,6 +79,7 @@ def api(tmp_path: Path) -> Iterator[int]:
             process.terminate()
 
 
+@pytest.mark.ring("all")
 def test_more_slow_clients_than_open_files_do_not_stop_the_service(api: int) -> None:
     """Forces the fault: 1,100 clients without a token send half a request to an API that may open 1,024 files."""
     with more_open_files(2 * FILES), ExitStack() as sockets:
@@ -90,6 +91,7 @@ def test_more_slow_clients_than_open_files_do_not_stop_the_service(api: int) -> 
         assert all(is_closed(client) for client in slow)
 
 
+@pytest.mark.ring("all")
 def test_a_client_cannot_choose_the_address_that_its_failed_attempts_count_for(api: int) -> None:
     """Forces the fault: each wrong token of one client names another address, as a proxy does for its clients."""
     url = f"http://127.0.0.1:{api}/api/v1/runs"

@@ -14,6 +14,7 @@ from tests.testing.api import SPEC, WITH_TOKEN, post
 BEYOND = 2**31  # one more than a PostgreSQL integer holds
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "path",
     [
@@ -51,6 +52,7 @@ def test_a_spec_with_an_infinite_number_is_refused(both: TestClient) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed_document")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
@@ -72,6 +74,7 @@ def test_a_post_to_an_unknown_path_is_not_found(client: TestClient) -> None:
     assert client.post("/api/v1/nothing").status_code == 404
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("path", ["/api/v1/experiments", "/api/v1/health", "/metrics", "/api/openapi.json"])
 def test_head_answers_with_the_headers_of_get(client: TestClient, path: str) -> None:
     head, whole = client.head(path), client.get(path)
@@ -79,6 +82,7 @@ def test_head_answers_with_the_headers_of_get(client: TestClient, path: str) -> 
     assert head.headers["content-type"] == whole.headers["content-type"]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("status", [200, 404])
 @pytest.mark.parametrize("path", ["/", "/runs/7"])
 def test_head_of_a_page_answers_as_get_with_a_built_dashboard_and_without(
@@ -93,6 +97,7 @@ def test_head_of_a_page_answers_as_get_with_a_built_dashboard_and_without(
     assert {name: head.headers.get(name) for name in whole.headers} == dict(whole.headers)
 
 
+@pytest.mark.ring("all")
 def test_the_price_of_a_slow_network_is_a_number(client: TestClient) -> None:
     """A rate near 0 gave an infinite time, which JSON shows as null."""
     slowest = {"bytes": 1e15, "rate": 1, "inside_rate": 1, "add_rate": 1, "hosts": 64, "ranks_per_host": 64}
@@ -101,6 +106,7 @@ def test_the_price_of_a_slow_network_is_a_number(client: TestClient) -> None:
     assert client.get("/api/v1/collectives/price", params={"bytes": 1, "rate": 1e-300}).status_code == 422
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     "text",
     [

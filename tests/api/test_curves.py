@@ -95,6 +95,7 @@ def test_a_curve_that_grows_is_asked_for_from_its_last_bucket_on(
     assert first["counts"][-1] + 10 == sum(grown["counts"])
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "wrong", [{"from": -1}, {"to": 2**31}, {"buckets": 0}, {"buckets": 4_001}, {"name": [""]}, {"columns": 9}], ids=str
 )
@@ -111,6 +112,7 @@ def test_a_range_behind_the_curve_and_an_unknown_run(
     assert client.get("/api/v1/experiments/3/curves").status_code == 404
 
 
+@pytest.mark.ring("all")
 def test_the_python_client_reads_curves(client: TestClient, sqlite_engine: Engine, runs: tuple[int, int]) -> None:
     store(sqlite_engine, 1, {step: float(step) for step in range(1, 3_001)})
 

@@ -15,6 +15,7 @@ from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import TO_RUNNING, move
 
 
+@pytest.mark.ring("all")
 def test_the_recipes_of_this_machine_come_first_and_each_is_a_spec_that_is_accepted(client: TestClient) -> None:
     found = client.get("/api/v1/recipes").json()
     assert found[0]["name"] == "first-run"
@@ -76,6 +77,7 @@ def ask(client: TestClient, text: str) -> httpx2.Response:
     return client.post("/api/v1/scripts", content=text, headers={"content-type": "application/yaml"})
 
 
+@pytest.mark.ring("all")
 def test_the_scripts_are_those_of_a_dry_run_and_nothing_is_stored(client: TestClient) -> None:
     answer = ask(client, SLURM)
     assert answer.status_code == 200, answer.text
@@ -92,6 +94,7 @@ def test_a_wrong_spec_has_no_scripts_and_names_its_field(client: TestClient) -> 
     assert answer.json()["errors"][0]["path"] == "base.batch"
 
 
+@pytest.mark.ring("all")
 def test_one_process_writes_scripts_at_a_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forces a second request while the first one writes."""
     monkeypatch.setattr(scripts, "WAIT_S", 0.05)

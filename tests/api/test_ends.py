@@ -62,6 +62,7 @@ def test_a_job_has_a_minute_to_end(client: TestClient, sqlite_engine: Engine) ->
     assert reasons(client, stopped_run(client, sqlite_engine, asked_s=50)) == {"stopped on request"}
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("state", "pending", "shown"),
     [

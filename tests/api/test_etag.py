@@ -12,6 +12,7 @@ from tests.testing.api import SPEC, post
 POLLED = ("experiments", "experiments/1", "experiments/1/runs", "experiments/1/points", "runs/1", "runs/1/points")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("path", [*POLLED, "clusters"])
 def test_an_unchanged_answer_is_304_without_a_body(client: TestClient, path: str) -> None:
     post(client, SPEC)

@@ -84,6 +84,7 @@ class Reads:
         return self.count - before
 
 
+@pytest.mark.ring("all")
 def test_states_and_points_arrive_at_the_pages_that_show_them(url: str, engine: Engine, experiment: Experiment) -> None:
     first, (run_id,) = create(engine, experiment)
     second, (other,) = create(engine, experiment)
@@ -142,6 +143,7 @@ def test_an_id_of_another_database_makes_the_client_read_anew(sqlite_url: str) -
             stream.wait_for("reload", lambda event: event.kind == "reload")
 
 
+@pytest.mark.ring("all")
 def test_three_hundred_pages_cost_one_read_at_a_time(url: str, engine: Engine, experiment: Experiment) -> None:
     id_, (run_id,) = create(engine, experiment)
     reads = Reads(engine)
@@ -169,6 +171,7 @@ def test_a_service_without_open_pages_reads_nothing(url: str, engine: Engine, ex
         stream.wait_for_run(run_id, step=2)
 
 
+@pytest.mark.ring("all")
 def test_a_client_that_does_not_read_holds_up_no_other(
     sqlite_url: str, sqlite_engine: Engine, experiment: Experiment
 ) -> None:
@@ -250,6 +253,7 @@ def test_a_stream_ends_after_its_time_and_the_next_one_goes_on(
             stream.wait_for_run(run_id, step=3)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("query", "headers", "status"),
     [

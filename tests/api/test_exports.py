@@ -68,6 +68,7 @@ def plain(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
     return int(row[0]), row[1], int(row[2]), repr(float(row[3]))
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_every_point_is_in_each_format(points: TestClient, form: str) -> None:
     found = [plain(row) for row in rows_of(points, form)]
@@ -78,6 +79,7 @@ def test_every_point_is_in_each_format(points: TestClient, form: str) -> None:
     assert found[5:] == [(2, "loss", step, repr(step / 7)) for step in range(100_000)]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("asked", "count"),
     [
@@ -96,6 +98,7 @@ def test_a_selection_has_its_points_alone(points: TestClient, asked: dict[str, A
     assert len(rows_of(points, "csv", **asked)) == count
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("path", "asked", "field", "message"),
     [
@@ -143,6 +146,7 @@ def test_a_parquet_file_has_row_groups_of_a_bounded_size(points: TestClient, eng
     assert [str(field.type) for field in file.schema_arrow] == ["int64", "string", "int64", "double"]
 
 
+@pytest.mark.ring("all")
 def test_memory_does_not_grow_with_the_number_of_points(points: TestClient, engine: Engine) -> None:
     """One part of a series is in memory, however long the series is."""
     put(engine, 3, "loss", range(400_000), np.arange(400_000) / 7)
@@ -171,6 +175,7 @@ def test_a_client_that_reads_slowly_holds_no_connection_to_the_database(points: 
     assert sum(len(part.points.steps) for part in (first, *rest)) == 100_001
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_the_table_of_runs_is_in_each_format(both: TestClient, form: str) -> None:
     assert post(both, MIXED, force=True).status_code == 201

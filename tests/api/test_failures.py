@@ -95,6 +95,7 @@ def test_of_a_rank_that_was_killed_srun_and_its_peers_tell(folder: RunFolder, fa
     assert (answer["evidence"], answer["source"]) == ("srun: error: gpu2: task 2: Killed", "the log")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("line", "kind", "rank"),
     [
@@ -204,6 +205,7 @@ def test_memory_that_ran_out_explains_a_rank_that_was_killed(folder: RunFolder, 
     assert fail()["kind"] == "out_of_memory"
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("cause", [ExitCause.PREEMPTED, ExitCause.CANCELLED, ExitCause.SHUTDOWN])
 def test_a_run_that_did_not_fail_has_no_failure(
     folder: RunFolder, client: TestClient, sqlite_engine: Engine, cause: ExitCause

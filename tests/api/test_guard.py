@@ -25,6 +25,7 @@ def stranger(settings: Settings) -> TestClient:
     return TestClient(create_app(settings), base_url="http://localhost", follow_redirects=False)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("path", PATHS)
 def test_every_request_needs_the_token(stranger: TestClient, path: str) -> None:
     assert stranger.get(path).status_code == 401
@@ -32,6 +33,7 @@ def test_every_request_needs_the_token(stranger: TestClient, path: str) -> None:
     assert stranger.get(path, headers=WITH_TOKEN).status_code != 401
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]", "big.example", "["])
 def test_the_host_header_gives_no_access_and_takes_none(stranger: TestClient, host: str) -> None:
     """A proxy such as nginx sends its own upstream's name as the Host by default, so an outsider seems local."""
@@ -55,6 +57,7 @@ def test_readiness_names_the_problem_of_the_database_only_to_those_with_access(
     assert "no such table" in stranger.get("/api/v1/ready", headers=WITH_TOKEN).json()["database"]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 def test_the_scheme_is_case_insensitive(stranger: TestClient, scheme: str) -> None:
     assert stranger.get("/api/v1/runs", headers={"authorization": f"{scheme} {TOKEN}"}).status_code == 200
@@ -78,6 +81,7 @@ def test_a_refusal_has_the_one_shape_and_says_how(stranger: TestClient) -> None:
     assert answer.json()["code"] == "unauthorized"
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://localhost:9999", "null", "http://["])
 def test_a_foreign_page_changes_nothing(client: TestClient, origin: str) -> None:
     post(client, SPEC)
@@ -123,12 +127,14 @@ def serve(home: Path, *words: str, token: str) -> subprocess.CompletedProcess[st
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150)
 
 
+@pytest.mark.ring("all")
 def test_it_does_not_bind_beyond_loopback_without_a_token(tmp_path: Path) -> None:
     done = serve(tmp_path, "--host", "0.0.0.0", token="")
     assert done.returncode != 0
     assert "BIGBATCH_TOKEN" in done.stderr
 
 
+@pytest.mark.ring("all")
 def test_a_short_token_is_refused_at_the_start_without_showing_it(tmp_path: Path) -> None:
     done = serve(tmp_path, token="hunter2")
     assert done.returncode != 0
@@ -136,6 +142,7 @@ def test_a_short_token_is_refused_at_the_start_without_showing_it(tmp_path: Path
     assert "hunter2" not in done.stderr
 
 
+@pytest.mark.ring("all")
 def test_a_token_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     (tmp_path / "token").chmod(0o644)

@@ -14,6 +14,7 @@ from tests.testing.api import WITH_TOKEN
 PAGE = Path(__file__).parents[2] / "web" / "index.html"
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("path", ["/", "/sign-in", "/api/v1/runs", "/api/v1/runs/99", "/api/v1/health", "/metrics"])
 @pytest.mark.parametrize("headers", [{}, WITH_TOKEN], ids=["without a token", "with the token"])
 def test_every_response_has_them(settings: Settings, path: str, headers: dict[str, str]) -> None:
@@ -49,6 +50,7 @@ def check(headers: object) -> None:
     assert "http" not in policy
 
 
+@pytest.mark.ring("all")
 def test_no_page_of_the_api_loads_a_script_of_another_host(client: TestClient) -> None:
     assert client.get("/api/docs").status_code == 404
     assert client.get("/api/openapi.json").status_code == 200

@@ -40,6 +40,7 @@ def timed(client: TestClient, path: str) -> tuple[float, Response]:
     return time.process_time() - began, answer
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_answer_costs_less_than_a_second(client: TestClient, folder: RunFolder, name: str) -> None:
     """Forces the attack; the processor's time does not depend on what else the machine does."""

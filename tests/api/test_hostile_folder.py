@@ -50,6 +50,7 @@ def little_memory() -> Iterator[None]:
         yield
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("name", FILES)
 def test_every_endpoint_answers_and_shows_no_other_file(client: TestClient, folder: RunFolder, name: str) -> None:
     """Forces a hostile job: it replaces one of its files by a link, a FIFO, a folder or gigabytes."""

@@ -67,6 +67,7 @@ def several(both: TestClient, engine: Engine) -> TestClient:
     return both
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("path", "sorts"), [("experiments", ExperimentSort), ("runs", RunSort)])
 def test_pages_together_are_the_list_in_its_order(several: TestClient, path: str, sorts: type[StrEnum]) -> None:
     every = items(several, path)

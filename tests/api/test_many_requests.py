@@ -35,6 +35,7 @@ async def answers(app: FastAPI, requests: list[tuple[str, str]]) -> list[int]:
         return await asyncio.gather(*(ask(*request) for request in requests))
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("writes", [0, 20])
 def test_more_requests_than_threads_and_connections_are_answered(tmp_path: Path, engine: Engine, writes: int) -> None:
     """Forces requests that hold all connections while others hold all threads: 165 begin at once."""

@@ -115,6 +115,7 @@ def test_a_copy_that_was_given_up_says_why(site: Site) -> None:
     assert "changed since the end of the run" in copy["sentence"]
 
 
+@pytest.mark.ring("all")
 def test_without_an_object_store_the_list_has_no_copies(site: Site) -> None:
     run_id = done(site.worker)
     site.state.object_store = None
@@ -177,6 +178,7 @@ def test_while_the_store_is_down_a_download_from_it_says_so(site: Site, run_id: 
     assert answer.json()["detail"] == f"{only}, which does not work now: connection refused"
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("corrupt", ["model.pt", "manifest.json"])
 def test_other_bytes_in_the_store_are_refused(site: Site, run_id: int, corrupt: str) -> None:
     """Forces the fault: the store returns the file, or the list of files, with one bit changed."""

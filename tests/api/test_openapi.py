@@ -182,6 +182,7 @@ def invalid_examples(document: Schema) -> list[str]:
     return found
 
 
+@pytest.mark.ring("all")
 def test_every_operation_parameter_and_field_has_a_description(document: Schema) -> None:
     assert undescribed(document) == []
 
@@ -190,6 +191,7 @@ def test_every_parameter_and_field_has_an_example(document: Schema) -> None:
     assert without_example(document) == []
 
 
+@pytest.mark.ring("all")
 def test_every_example_is_valid(document: Schema) -> None:
     assert invalid_examples(document) == []
 

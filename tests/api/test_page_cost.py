@@ -25,6 +25,7 @@ PAGES = {  # the requests of each page, as the dashboard sends them
 }
 
 
+@pytest.mark.ring("all")
 def test_no_page_of_a_large_experiment_takes_more_statements_or_a_megabyte(
     client: TestClient, sqlite_engine: Engine
 ) -> None:
@@ -43,6 +44,7 @@ def test_no_page_of_a_large_experiment_takes_more_statements_or_a_megabyte(
         assert max(sizes) < MAX_BYTES, (page, sizes)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("runs", "request_of"),
     [

@@ -44,12 +44,14 @@ def test_a_measured_speed_replaces_the_assumed_one(client: TestClient) -> None:
     assert answer["measured"] == ["367 samples/s of one rank (run 3)"]
 
 
+@pytest.mark.ring("all")
 def test_a_thousand_ranks_are_planned(client: TestClient) -> None:
     answer = post(client, network={"hosts": 128, "ranks_per_host": 8, "rate": 25e9}).json()
     assert answer["ranks"] == 1024
     assert answer["scaling"]["speedup"] <= 1024
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("changes", "path"),
     [
@@ -148,6 +150,7 @@ def test_a_fixed_time_of_a_step_is_in_every_option_and_in_no_exchange(client: Te
         assert option["exchange_s"] == pytest.approx(other["exchange_s"], abs=1e-12)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("fixed_s", [0.0001 * number for number in range(1, 30)])
 def test_one_rank_exchanges_nothing_whatever_the_fixed_time_is(client: TestClient, fixed_s: float) -> None:
     network = {"hosts": 1, "ranks_per_host": 1, "rate": 12.5e9}
@@ -165,6 +168,7 @@ LARGE_GPT: dict[str, Any] = {
 }
 
 
+@pytest.mark.ring("all")
 def test_4096_ranks_are_planned_with_all_meshes_in_seconds_and_again_within_one(client: TestClient) -> None:
     used_s, answers = [], []
     for layers in (12, 24):  # the second request is another one on the same network
@@ -185,6 +189,7 @@ def test_4096_ranks_are_planned_with_all_meshes_in_seconds_and_again_within_one(
     assert used_s[1] < 1
 
 
+@pytest.mark.ring("all")
 def test_k_fac_on_4096_ranks_is_planned_within_a_second_after_the_collectives(client: TestClient) -> None:
     network = {"hosts": 512, "ranks_per_host": 8, "rate": 12.5e9}
     client.get("/api/v1/collectives/price", params={**network, "bytes": 1})

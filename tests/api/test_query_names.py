@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("method", "path", "message"),
     [
@@ -29,11 +30,13 @@ def test_an_unknown_parameter_is_refused_by_name(client: TestClient, method: str
         assert f"{issue['path']}=" in path
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("path", ["/experiments/1?tab=loss", "/sign-in?next=/", "/api/v1/runs?sort=id&limit=3"])
 def test_known_parameters_and_those_of_pages_are_accepted(client: TestClient, path: str) -> None:
     assert client.get(path).status_code != 422
 
 
+@pytest.mark.ring("all")
 def test_the_known_parameters_of_every_operation_are_those_of_the_openapi_document(client: TestClient) -> None:
     document = client.get("/api/openapi.json").json()
     operations = [

@@ -119,6 +119,7 @@ def test_a_recorded_experiment_can_be_labeled_archived_and_deleted(recorded: Tes
     assert add(recorded, 2, {"key": "z"}).status_code == 404
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("run", "path"),
     [

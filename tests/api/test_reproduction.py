@@ -105,6 +105,7 @@ def test_what_is_not_compared_is_said(runs: Runs) -> None:
     assert "kind" in [one["path"] for one in other["spec"]]
 
 
+@pytest.mark.ring("all")
 def test_a_hostile_record_is_bounded_or_ignored(runs: Runs) -> None:
     """The fault: the program overwrites the record of its environment."""
     code = post_tree(runs.client, {"train.py": b"a\n"})

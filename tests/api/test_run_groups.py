@@ -65,6 +65,7 @@ def test_the_query_of_a_group_finds_its_runs_and_no_others(grid: TestClient) -> 
     assert text == '(id = 2 or id = 5) and optimizer = "lars"'
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("sort", "expected"),
     [
@@ -90,6 +91,7 @@ def test_a_run_with_two_tags_is_in_both_groups_and_counts_once(grid: TestClient)
     assert [(group["values"], group["count"]) for group in found["groups"]] == [(["baseline"], 12), (["lars"], 1)]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

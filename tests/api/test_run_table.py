@@ -146,10 +146,12 @@ SORTED: list[tuple[str, list[int]]] = [
 ]
 
 
+@pytest.mark.ring("all")
 def test_a_query_finds_its_runs(table: TestClient) -> None:
     assert [(where, ids(table, where)) for where, _ in FOUND] == FOUND
 
 
+@pytest.mark.ring("all")
 def test_a_text_alone_is_looked_for_in_labels_and_in_the_texts_of_the_reason(table: TestClient, engine: Engine) -> None:
     labels = {"description": "What do Rings cost?", "notes": "see 50% of Ada's paper"}
     assert table.patch("/api/v1/experiments/1", json=labels).status_code == 200
@@ -173,6 +175,7 @@ def test_a_bad_query_is_refused_with_its_place_and_what_was_expected(table: Test
         assert message in issue["message"], where
 
 
+@pytest.mark.ring("all")
 def test_any_field_sorts_all_runs_and_runs_without_a_value_come_last(table: TestClient) -> None:
     assert [(sort, ids(table, "", sort=sort)) for sort, _ in SORTED] == SORTED
     for sort, expected in SORTED[:6]:
@@ -213,6 +216,7 @@ def test_unknown_columns_are_left_out_where_the_request_says_so(table: TestClien
     assert len(found["rows"][0]["cells"]) == 2
 
 
+@pytest.mark.ring("all")
 def test_the_names_and_values_of_fields_are_those_of_stored_runs(table: TestClient) -> None:
     found = {one["name"]: one for one in table.get("/api/v1/runs/names").json()["names"]}
     assert {"state", "tag", "partition", "optimizer.momentum", "loss"} <= found.keys()

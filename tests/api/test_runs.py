@@ -19,6 +19,7 @@ from tests.testing.api import SPEC, post
 LOCAL = "{kind: local, ranks_per_node: 4}"
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("resources", "world"),
     [

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
+import pytest
 from sqlalchemy import Engine
 from starlette.types import Message, Receive, Scope, Send
 
@@ -152,6 +153,7 @@ def test_a_client_that_reads_slowly_holds_no_other_up() -> None:
     assert run_in_own_loop(ask()) == ("1", "1")
 
 
+@pytest.mark.ring("all")
 def test_an_old_response_is_not_shared() -> None:
     service = Service()
     mark = service.marks.make()
@@ -164,6 +166,7 @@ def test_an_old_response_is_not_shared() -> None:
     assert run_in_own_loop(ask()) == ["1", "2"]
 
 
+@pytest.mark.ring("all")
 def test_pages_get_every_change_and_share_its_answer(engine: Engine, experiment: Experiment, tmp_path: Path) -> None:
     """Ten pages ask after each of 30 changes: no answer is older than the change, and few are computed."""
     experiment_id, (run_id,) = create(engine, experiment)

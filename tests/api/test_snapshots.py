@@ -141,6 +141,7 @@ def test_a_large_difference_is_bounded(client: TestClient) -> None:
     assert all(len(file["diff"] or "") < 100_000 for file in found["files"])
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("document", "path"),
     [
@@ -162,6 +163,7 @@ def test_a_hostile_tree_is_refused_with_its_path(client: TestClient, document: d
     assert path in [error["path"] for error in answer.json()["errors"]]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("body", "status"),
     [

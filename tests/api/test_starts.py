@@ -52,6 +52,7 @@ def write_report(engine: Engine, kind: str, report: dict[str, Any]) -> None:
         db.add(Cluster(kind=kind, asked_at=now(), report={"partitions": [], "nodes": [], "queue": [], **report}))
 
 
+@pytest.mark.ring("all")
 def test_slurm_is_asked_once_for_drafts_that_ask_for_the_same(client: TestClient, sbatch: Path) -> None:
     (found,) = starts(client, SLURM + "axes: {seed: [0, 1, 2]}\n")
     assert (found["cluster"], found["runs"], found["source"]) == ("slurm", 3, "sbatch")
@@ -63,6 +64,7 @@ def test_slurm_is_asked_once_for_drafts_that_ask_for_the_same(client: TestClient
     assert sbatch.read_text().count("called") == 2
 
 
+@pytest.mark.ring("all")
 def test_no_thread_of_the_api_waits_for_slurm(client: TestClient, sbatch: Path, tmp_path: Path) -> None:
     """Forces more requests than the API has threads, while sbatch does not answer."""
     held = tmp_path / "held"
@@ -84,6 +86,7 @@ def _until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.ring("all")
 def test_a_host_without_slurm_answers_from_the_newest_report(
     client: TestClient, sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

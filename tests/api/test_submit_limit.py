@@ -16,6 +16,7 @@ SLURM = SPEC.replace("{kind: local, ranks_per_node: 4}", "{kind: slurm, partitio
 WORD = "QOSMaxSubmitJobPerUserLimit"
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [

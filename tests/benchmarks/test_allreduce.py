@@ -9,6 +9,7 @@ from benchmarks.allreduce.rank import count_repeats
 from benchmarks.launcher import run_ranks
 
 
+@pytest.mark.ring("all")
 def test_every_algorithm_has_a_row_with_its_price() -> None:
     task = {"sizes": [4096], "ranks_per_host": 2, "repeats": 1, "algorithms": NAMES}
     result = run_ranks("benchmarks.allreduce.rank", [""], 2, task)

@@ -160,6 +160,7 @@ def test_the_report_states_what_holds_with_intervals_and_effort_and_what_is_miss
     assert "Not measured: sgd at 1024, sgd at 2048, lars at 1024, lars at 2048." in written
 
 
+@pytest.mark.ring("all")
 def test_cells_are_tuned_and_measured_by_real_runs_and_not_executed_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def numbers_in(figures: Any) -> list[float]:
     return [float(figures)]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in CHECKS])
 def test_a_check_runs_on_cpus(name: str) -> None:
     for figures in on_ranks(2, figures_of, name):
@@ -53,6 +54,7 @@ def test_without_a_gpu_nothing_is_measured_and_the_exit_status_says_so(
     assert not (tmp_path / "gpu.json").exists()
 
 
+@pytest.mark.ring("all")
 def test_the_rehearsal_runs_processes_and_reports_where_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +71,7 @@ def test_the_rehearsal_runs_processes_and_reports_where_it_is_told(
     assert not (tmp_path / "gpu.json").exists()
 
 
+@pytest.mark.ring("all")
 @pytest.mark.usefixtures("no_gpu")
 def test_a_failed_check_is_reported_and_the_next_one_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Forces ranks that request a GPU where there is none."""

@@ -13,6 +13,7 @@ from benchmarks.headline.speedup import BATCH, FACTOR, RANKS, SEEDS, spec
 from benchmarks.launcher import run_ranks
 
 
+@pytest.mark.ring("all")
 def test_a_shuffle_delivers_every_sample_and_counts_the_bytes_that_leave_a_host() -> None:
     # the ranks compare every byte, so a lost or a swapped sample ends them
     task = {"samples": 300, "shortest": 10, "longest": 20, "repeats": 1}
@@ -21,6 +22,7 @@ def test_a_shuffle_delivers_every_sample_and_counts_the_bytes_that_leave_a_host(
     assert found["bytes"] / 9 < found["busiest_bytes"] < found["bytes"] / 3  # two thirds of a third leave
 
 
+@pytest.mark.ring("all")
 def test_a_step_of_the_efficiency_benchmark_contains_its_compute() -> None:
     task = {"bytes": 1 << 12, "compute_s": 0.05, "steps": 2, "ranks_per_host": 2}
     steps_s = run_ranks("benchmarks.headline.efficiency_rank", [""], 2, task)
@@ -29,6 +31,7 @@ def test_a_step_of_the_efficiency_benchmark_contains_its_compute() -> None:
     assert all(0 < share <= 1 for name in ("weak_efficiency", "strong_efficiency") for share in row[name].values())
 
 
+@pytest.mark.ring("all")
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_every_case_of_the_data_table_takes_its_steps_and_leaves_no_control_group() -> None:
     task = {"batch": 2, "pixels": 16, "classes": 5, "cases": CASES, "rounds": 1, "steps": 1, "share": 0.9}

@@ -32,12 +32,14 @@ TABLES = [
 ]  # fmt: skip
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("word", "figure"), TABLES)
 def test_a_row_of_the_papers_tables_is_predicted_or_has_a_reason(word: str, figure: str) -> None:
     said = [f"{row.what}: {row.published:,.4g} {row.unit}" for row in rows()] + [what for what, _ in UNKNOWN]
     assert any(word in line and figure in line for line in said)
 
 
+@pytest.mark.ring("all")
 def test_a_row_that_is_a_division_says_so_and_is_exactly_that_division() -> None:
     (row,) = (row for row in rows() if "division" in row.calibration)
     assert isclose(row.predicted, 90 * IMAGENET / 1580 / 3600, rel_tol=1e-9)

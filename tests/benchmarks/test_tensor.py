@@ -50,6 +50,7 @@ def test_a_line_never_has_a_negative_part() -> None:
     assert b > 0
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("mesh", [OneD(ranks=2), TwoD(q=2)], ids=["line", "square"])
 def test_processes_make_the_calls_of_the_formulas(mesh: OneD | TwoD) -> None:
     found = measure_passes(f"here{mesh.size}", mesh, [TINY], repeats=1)

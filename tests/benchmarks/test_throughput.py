@@ -8,6 +8,7 @@ from benchmarks.throughput.roofline import classify, cost
 from trainers.models.resnet import ResNet
 
 
+@pytest.mark.ring("all")
 def test_the_cost_of_resnet50_is_the_sum_over_its_layers() -> None:
     with torch.device("meta"):
         flops, traffic_bytes = cost(ResNet(3, 1000), 3, 224)
@@ -34,6 +35,7 @@ def test_ratios_are_computed_per_round() -> None:
     }
 
 
+@pytest.mark.ring("all")
 def test_a_net_is_measured_on_two_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, "SPAN_S", 0.0)
     row = throughput.measure(throughput.spec("convnet", 2, *throughput.CASES["convnet"]), 2)

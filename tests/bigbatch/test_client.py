@@ -49,6 +49,7 @@ def test_a_value_that_json_has_no_word_for_is_the_services_to_refuse(client: Cli
     assert refused.value.status in (400, 422)
 
 
+@pytest.mark.ring("all")
 def test_lists_go_on_page_after_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bigbatch.client.PAGE", 2)
     ids = [client.create(SPEC.replace("[0.05, 0.1]", "[0.1, 0.2, 0.3, 0.4, 0.5]")).id for _ in range(5)]

@@ -146,6 +146,7 @@ def test_clusters_show_the_nodes_on_which_attempts_failed(client: Client, site: 
     assert json.loads(call("clusters", "--failures", "--json").out)["nodes"][0]["node"] == "n3"
 
 
+@pytest.mark.ring("all")
 def test_dry_run_shows_every_point_without_a_service(call: Call, spec: Path) -> None:
     code, shown, _ = call("dry-run", spec)
     assert code == 0
@@ -153,6 +154,7 @@ def test_dry_run_shows_every_point_without_a_service(call: Call, spec: Path) -> 
     assert "schedule.rate=0.1" in shown
 
 
+@pytest.mark.ring("all")
 def test_dry_run_goes_by_what_the_service_s_slurm_admits(
     call: Call, spec: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +172,7 @@ def test_dry_run_goes_by_what_the_service_s_slurm_admits(
     assert "of up to 2 tasks (MaxArraySize of this Slurm; at most 100 jobs at a time)" in shown
 
 
+@pytest.mark.ring("all")
 def test_a_contradiction_of_the_cluster_s_report_is_shown_and_can_be_forced(
     client: Client, call: Call, spec: Path, site: Site
 ) -> None:

@@ -18,6 +18,7 @@ from migrations.commands import upgrade
 from tests.testing.command import Call, Site
 
 
+@pytest.mark.ring("all")
 def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call: Call, tmp_path: Path) -> None:
     upgrade(f"sqlite:///{tmp_path / 'home' / 'bigbatch.db'}")
     os.environ["BIGBATCH_SLURM"] = "false"
@@ -60,6 +61,7 @@ def readiness(*, ready: bool, database: str = "ok") -> Readiness:
     return Readiness(ready=ready, database=database, scheduler="has not reported yet", scheduler_seen_at=None)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("answer", "grade", "advice"),
     [

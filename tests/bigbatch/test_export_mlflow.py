@@ -184,6 +184,7 @@ def test_a_call_that_was_cut_is_made_again(
     assert len(run["metrics"]["acc/top 1 _"]) == 2
 
 
+@pytest.mark.ring("all")
 def test_a_server_that_does_not_answer_is_named(client: Client, call: Call, recorded: tuple[int, int]) -> None:
     said = call("export-mlflow", recorded[0], "--to", f"http://127.0.0.1:{free_port()}")
     assert (said.code, "no MLflow answers at" in said.err) == (1, True), said

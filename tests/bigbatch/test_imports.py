@@ -79,6 +79,7 @@ def test_a_repeated_import_adds_only_what_is_new(client: Client, call: Call, log
     assert series_of(client, runs[0].id)["loss"] == {1: 0.5, 2: 0.25, 3: 0.0625}
 
 
+@pytest.mark.ring("all")
 def test_an_import_goes_on_after_a_cut_connection(
     client: Client, site: Site, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_sender_sends_an_unconfirmed_batch_again_under_its_number(
     assert series_of(client, run_id) == {"loss": {1: 0.5, 2: 0.25}}
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("name", ["absent", "empty"])
 def test_a_folder_without_event_files_is_an_error(client: Client, call: Call, tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()

@@ -121,6 +121,7 @@ def test_extend_adds_points_and_epochs(client: Client, runs: tuple[int, list[int
     assert (refused.code, "is queued, and only a run that is done can be extended" in refused.err) == (1, True)
 
 
+@pytest.mark.ring("all")
 def test_labels_by_commands(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     assert call("rename", number, "a new name").out == f"experiment {number}: a new name\n"
@@ -171,6 +172,7 @@ def test_delete_shows_the_size_and_asks(
         client.experiment(number)
 
 
+@pytest.mark.ring("all")
 def test_a_deletion_is_listed_and_undone(site: Site, client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, run_ids = runs
     for run_id in run_ids:

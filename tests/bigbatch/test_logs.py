@@ -39,6 +39,7 @@ def in_terminal(*words: object) -> str:
     return written.decode()
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("options", "expected"), [((), SHOWN), (("--raw",), HOSTILE)])
 def test_a_terminal_gets_escape_sequences_only_on_request(
     client: Client, site: Site, options: tuple[str, ...], expected: str

@@ -30,6 +30,7 @@ def experiment(client: Client, site: Site, spec: Path) -> list[int]:
     return created.runs
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_cell_runs_and_the_frames_have_the_stored_values(
     path: Path, experiment: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -123,6 +123,7 @@ def test_search_finds_runs_of_all_experiments(client: Client, call: Call) -> Non
     assert len(call("search", "needle", "--runs", "--limit", "1").out.splitlines()) == 2
 
 
+@pytest.mark.ring("all")
 def test_programs_are_compared_by_their_own_metrics(client: Client, site: Site, call: Call) -> None:
     first, second, *_ = client.create(PROGRAM.replace("parameters.seed: [1, 2]", "parameters.seed: [1]")).runs
     refused = call("compare", first, second)
@@ -146,6 +147,7 @@ def test_programs_are_compared_by_their_own_metrics(client: Client, site: Site, 
     assert "one run is of your own program" in call("compare", first, engine).err
 
 
+@pytest.mark.ring("all")
 def test_runs_are_shown_in_the_order_of_any_column(sweep: int, call: Call) -> None:
     def column(order: str, name: str) -> list[str]:
         return [row[name] for row in csv.DictReader(io.StringIO(call("show", sweep, "--sort", order, "--csv").out))]

@@ -97,6 +97,7 @@ def gone(processes: list[psutil.Process], limit_s: float) -> bool:
     return not psutil.wait_procs(processes, timeout=limit_s)[1]
 
 
+@pytest.mark.ring("all")
 def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
     up = Up(tmp_path, "up", puppet=None)  # the real scheduler: that its parts end in time is its promise
     started.append(up)
@@ -115,6 +116,7 @@ def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
         probe.bind(("127.0.0.1", int(url.rsplit(":", 1)[1])))
 
 
+@pytest.mark.ring("all")
 def test_the_files_of_the_service_are_private_also_in_a_home_that_others_use(tmp_path: Path, started: list[Up]) -> None:
     """Forces the fault: the home is a folder like /tmp, which the service does not close."""
     (tmp_path / "home").mkdir()
@@ -131,6 +133,7 @@ def test_the_files_of_the_service_are_private_also_in_a_home_that_others_use(tmp
     assert {"logs", "bigbatch.db"} <= {path.name for path in up.home.iterdir()}
 
 
+@pytest.mark.ring("all")
 def test_up_makes_a_token_that_only_its_user_has(
     tmp_path: Path, started: list[Up], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +154,7 @@ def test_up_makes_a_token_that_only_its_user_has(
         Client(url).create({"base": {"model": {"kind": "import", "function": "torch.hub:load"}}})
 
 
+@pytest.mark.ring("all")
 def test_the_parts_end_when_up_is_killed(tmp_path: Path, started: list[Up]) -> None:
     up = Up(tmp_path, "up", puppet=None)
     started.append(up)
@@ -163,6 +167,7 @@ def test_the_parts_end_when_up_is_killed(tmp_path: Path, started: list[Up]) -> N
         pass
 
 
+@pytest.mark.ring("all")
 def test_a_part_that_dies_is_started_again(tmp_path: Path, started: list[Up]) -> None:
     up = Up(tmp_path, "up")
     started.append(up)
@@ -189,6 +194,7 @@ def answers(client: Client) -> bool:
         return False
 
 
+@pytest.mark.ring("all")
 def test_a_part_that_does_not_start_is_shown_with_its_last_words(tmp_path: Path, started: list[Up]) -> None:
     up = Up(tmp_path, "up", puppet="falls")
     started.append(up)
@@ -198,6 +204,7 @@ def test_a_part_that_does_not_start_is_shown_with_its_last_words(tmp_path: Path,
     assert (up.home / "closed").exists()
 
 
+@pytest.mark.ring("all")
 def test_first_run_carries_one_experiment_out(tmp_path: Path, spec: Path, started: list[Up]) -> None:
     with socket.create_server(("127.0.0.1", port := free_port())):
         up = Up(tmp_path, "first-run", "--once", str(spec), port=port)
@@ -209,6 +216,7 @@ def test_first_run_carries_one_experiment_out(tmp_path: Path, spec: Path, starte
     assert not (up.home / "up.lock").exists()
 
 
+@pytest.mark.ring("all")
 def test_first_run_stays_and_a_second_ctrl_c_kills_at_once(tmp_path: Path, spec: Path, started: list[Up]) -> None:
     up = Up(tmp_path, "first-run", str(spec), puppet="resists")
     started.append(up)
@@ -225,6 +233,7 @@ def test_first_run_stays_and_a_second_ctrl_c_kills_at_once(tmp_path: Path, spec:
     assert gone(tree, 5)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("replaced", [False, True])
 def test_up_ends_with_a_sentence_when_its_home_is_deleted(tmp_path: Path, started: list[Up], replaced: bool) -> None:
     up = Up(tmp_path, "up")

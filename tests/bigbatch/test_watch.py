@@ -142,6 +142,7 @@ def test_a_terminal_gets_bars_for_the_live_runs(client: Client, site: Site) -> N
     assert "━" in first
 
 
+@pytest.mark.ring("all")
 def test_watch_outlives_a_service_that_goes_away(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     settings = Settings(home=tmp_path, token=TOKEN)
     upgrade(settings.database_url())

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Engine
 
 from scheduler.clusters.local import Local
@@ -22,6 +23,7 @@ FAN_OUT = step(
 LAST = step("c", program("report {steps.b.all.folder}"))
 
 
+@pytest.mark.ring("all")
 def test_a_worker_killed_at_any_line_of_the_tick_leaves_each_step_with_its_runs_once(
     sqlite_engine: Engine, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ def sweep(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tu
     return seeds, pack
 
 
+@pytest.mark.ring("all")
 def test_a_launcher_killed_wherever_the_world_has_changed_loses_no_run_and_doubles_none(
     tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, sweep: tuple[int, int | None]
 ) -> None:

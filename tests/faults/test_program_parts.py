@@ -52,6 +52,7 @@ def faults_of(folder: RunFolder, tmp_path: Path) -> list[str]:
     return [*filter(None, [twice]), *restart_faults(run, reported), *ledger_faults(run, tmp_path / "ledger")]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("way", SOURCES)
 def test_a_program_that_fails_on_purpose_takes_every_step_once(tmp_path: Path, way: str) -> None:
     folder = folder_of(tmp_path, way, "--fails", "1", "--fail-at", "8", "--how", "signal")
@@ -72,12 +73,14 @@ def restarted(tmp_path: Path) -> RunFolder:
     return folder
 
 
+@pytest.mark.ring("all")
 def test_a_step_that_was_reported_and_is_in_no_event_is_found(restarted: RunFolder, tmp_path: Path) -> None:
     lines = restarted.events.read_text().splitlines(keepends=True)
     restarted.events.write_text("".join(line for line in lines if '"step":10' not in line))
     assert faults_of(restarted, tmp_path) == ["run 1: steps [10] were reported and are in no event"]
 
 
+@pytest.mark.ring("all")
 def test_lost_steps_that_are_not_exact_are_found(restarted: RunFolder, tmp_path: Path) -> None:
     restarted.events.write_text(restarted.events.read_text().replace('"lost_steps":3', '"lost_steps":2'))
     (found,) = faults_of(restarted, tmp_path)
@@ -146,6 +149,7 @@ def install(home: Path, runs: Path) -> int:
     return subprocess.run([sys.executable, "-B", "-c", WORKER, str(home), str(runs)], cwd=ROOT).returncode
 
 
+@pytest.mark.ring("all")
 def test_a_worker_that_dies_in_the_copy_leaves_a_draft_and_the_next_one_a_whole_version(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     (tmp_path / GENERATION).write_text('"""Version 1."""\n')

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, func, select
 
 from contract.lifecycle.reuse import Reuse
@@ -34,6 +35,7 @@ def post(context: Context) -> int:
     return post_workflow(context, fan, *readers)
 
 
+@pytest.mark.ring("all")
 def test_a_worker_killed_at_any_line_leaves_no_run_with_a_half_of_a_result(
     sqlite_engine: Engine, tmp_path: Path
 ) -> None:

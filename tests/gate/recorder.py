@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.gate.rings import RINGS, has_no_test_of, is_in
+from tests.gate.rings import RINGS, has_no_test_of, of_ring
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,14 +27,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    ring = config.getoption("--ring")
-    left_out = [item for item in items if not is_in(ring, item)]
-    items[:] = [item for item in items if is_in(ring, item)]
-    config.hook.pytest_deselected(items=left_out)
+    selected = of_ring(config.getoption("--ring"), items)
+    chosen = set(selected)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = selected
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "ring(name): the smallest ring with this test: quick, gate or all")
+    config.addinivalue_line(
+        "markers",
+        "ring(name, others=name): the smallest ring with the test (quick, gate or all), and with its other parameters",
+    )
     if folder := config.getoption("--record"):
         is_worker = hasattr(config, "workerinput")
         processes = Path(folder) / "processes"

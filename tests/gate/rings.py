@@ -2,7 +2,8 @@
 
 `pytestmark = pytest.mark.ring("quick")` marks a file, `@pytest.mark.ring("all")` a test or a class; the mark that is
 closest to the test counts. A mark that names a server (`slurm`, `postgres`...) or `long` means `all` where no ring
-stands beside it. Without a mark, a test belongs to `gate`.
+stands beside it. `ring("gate", others="all")` gives the first set of parameters to the gate and the others to `all`.
+Without a mark, a test belongs to `gate`.
 """
 
 from pathlib import Path
@@ -13,23 +14,29 @@ RINGS = ("quick", "gate", "all")
 NEEDS = ("postgres", "redis", "slurm", "flow", "browser", "long")
 
 
-def ring_of(item: pytest.Item) -> str:
-    """Return the smallest ring that contains a test; raise ValueError where its mark names no ring."""
+def of_ring(ring: str, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests of a ring, in order; raise ValueError where a mark names no ring."""
+    seen = set[str]()
+    found = []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if RINGS.index(_ring_of(item, is_first=function not in seen)) <= RINGS.index(ring):
+            found.append(item)
+        seen.add(function)
+    return found
+
+
+def _ring_of(item: pytest.Item, *, is_first: bool) -> str:
     for node in reversed(item.listchain()):
-        rings = [mark.args for mark in node.own_markers if mark.name == "ring"]
-        if rings:
-            (ring,) = rings[-1]  # those of parameters come after those of the function
+        if marks := [mark for mark in node.own_markers if mark.name == "ring"]:
+            mark = marks[-1]  # those of parameters come after those of the function
+            ring = str(mark.args[0] if is_first else mark.kwargs.get("others", mark.args[0]))
             if ring not in RINGS:
                 raise ValueError(f"{item.nodeid}: no ring is called {ring!r}; choose one of {', '.join(RINGS)}")
-            return str(ring)
+            return ring
         if any(mark.name in NEEDS for mark in node.own_markers):
             return "all"
     return "gate"
-
-
-def is_in(ring: str, item: pytest.Item) -> bool:
-    """Return whether a ring contains a test."""
-    return RINGS.index(ring_of(item)) <= RINGS.index(ring)
 
 
 def has_no_test_of(ring: str, path: Path) -> bool:

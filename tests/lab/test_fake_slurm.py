@@ -104,6 +104,7 @@ def test_ranks_run_on_their_hosts_and_their_lines_are_labelled(cluster: ClusterS
     assert lines == [f"{r}: {r} {r % 2} 127.0.1.{r // 2 + 1} 7" for r in range(4)]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("work", "fault", "end"),
     [
@@ -135,6 +136,7 @@ def test_a_step_that_is_ended_leaves_no_process_which_it_was_starting(cluster: C
     assert not [process for process in psutil.process_iter(["cmdline"]) if "98765" in (process.info["cmdline"] or ())]
 
 
+@pytest.mark.ring("all")
 def test_a_job_at_its_time_limit_is_warned_and_then_ended(cluster: ClusterState) -> None:
     folder = cluster.folder
     path = script(
@@ -145,6 +147,7 @@ def test_a_job_at_its_time_limit_is_warned_and_then_ended(cluster: ClusterState)
     assert "0: warned" in (folder / "0.out").read_text()
 
 
+@pytest.mark.ring("all")
 def test_a_requeued_job_runs_again_with_its_id(cluster: ClusterState) -> None:
     folder = cluster.folder
     call(

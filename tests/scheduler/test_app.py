@@ -41,6 +41,7 @@ def test_without_local_runs_the_service_has_slurm_alone_and_ends_no_local_job(
         assert db.get_one(Run, run_ids[0]).state is State.RUNNING
 
 
+@pytest.mark.ring("all")
 def test_a_worker_without_any_cluster_does_not_start(tmp_path: Path) -> None:
     environment = {"BIGBATCH_HOME": str(tmp_path), "BIGBATCH_LOCAL": "false", "BIGBATCH_SLURM": "false"}
     command = [sys.executable, "-m", "scheduler", "worker"]
@@ -95,6 +96,7 @@ def test_the_first_ticks_of_a_worker_share_one_context(tmp_path: Path, monkeypat
     assert (len(contexts), len({id(context) for context in contexts})) == (len(TICKS), 1)
 
 
+@pytest.mark.ring("all")
 def test_the_clock_does_without_the_code_of_the_ticks() -> None:
     """It runs all the time beside the worker, and is smaller by a fifth so."""
     program = "import sys, scheduler.__main__; print([name for name in sys.modules if name.startswith('scheduler.')])"

@@ -52,6 +52,7 @@ def point(step: int) -> Points:
     return Points(attempt=1, at=1.0, step=step, values={"loss": 1.0})
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("line", BAD.values(), ids=BAD.keys())
 def test_an_event_out_of_bounds_is_skipped_and_the_run_goes_on(
     context: Context, run_id: int, line: dict[str, Any], caplog: pytest.LogCaptureFixture

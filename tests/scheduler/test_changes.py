@@ -25,6 +25,7 @@ def views_of(client: TestClient) -> dict[int, Any]:
     return {run["id"]: run for run in shown}
 
 
+@pytest.mark.ring("all")
 def test_what_a_tick_changes_is_what_a_reader_of_changes_gets(
     context: Context, puppet: Puppet, experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

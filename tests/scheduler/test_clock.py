@@ -241,6 +241,7 @@ __main__.main(["clock"])
 """
 
 
+@pytest.mark.ring("all")
 def test_a_signal_ends_the_clock_wherever_it_is(tmp_path: Path) -> None:
     """Forces SIGTERM inside a finalizer, where Python ignores an exception of the handler."""
     environment = {**os.environ, "BIGBATCH_HOME": str(tmp_path), "BIGBATCH_SLURM": "false"}

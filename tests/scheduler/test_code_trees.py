@@ -143,6 +143,7 @@ def test_a_full_disk_defers_the_submission(context: Context, monkeypatch: pytest
     assert states(context) == [State.PENDING]
 
 
+@pytest.mark.ring("all")
 def test_eight_workers_make_one_tree_and_submit_once(context: Context, puppet: Puppet) -> None:
     name = stored(context, {f"{number}.py": str(number).encode() for number in range(300)})
     create(context, *[name] * 8)

@@ -105,6 +105,7 @@ def test_a_refusal_is_an_answer(play: Play, message: str, is_no_answer: bool) ->
     assert Commands(UnlimitedRate()).run("scontrol", priority=Priority.FOLLOW_UP).is_no_answer is is_no_answer
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("minutes", [0.5, 3.0])
 @pytest.mark.parametrize("phase_s", range(0, 21, 5))
 def test_an_unconfirmed_submission_is_resolved_soon_after_an_outage(

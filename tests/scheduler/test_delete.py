@@ -63,6 +63,7 @@ def mark(context: Context, experiment_id: int) -> None:
         deletion.mark_experiment(db, experiment_id)
 
 
+@pytest.mark.ring("all")
 def test_a_deleted_experiment_leaves_neither_files_nor_rows(context: Context, finished: list[int]) -> None:
     mark(context, 1)
     folders = [context.folder_of(read(context, run_id)).path for run_id in finished]
@@ -74,6 +75,7 @@ def test_a_deleted_experiment_leaves_neither_files_nor_rows(context: Context, fi
         assert set(db.scalars(select(Move.run_id))) == {4}
 
 
+@pytest.mark.ring("all")
 def test_the_newest_row_stays_until_there_is_a_later_one(context: Context, finished: list[int]) -> None:
     with transaction(context.engine) as db:
         move(db, db.get_one(Run, 4), State.CANCELLED)
@@ -89,6 +91,7 @@ def test_the_newest_row_stays_until_there_is_a_later_one(context: Context, finis
         assert sorted(db.scalars(select(Stored.id))) == [1, 3]
 
 
+@pytest.mark.ring("all")
 def test_a_worker_that_dies_between_files_and_rows_leaves_the_rest_for_the_next(
     context: Context, finished: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,7 @@ def test_its_calls_are_counted_and_taken_from_the_budget(sqlite_engine: Engine, 
     assert used == {"slurm": (4, CALLS_PER_MINUTE)}
 
 
+@pytest.mark.ring("all")
 def test_it_waits_for_a_call_that_is_free_and_says_so(
     sqlite_engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +187,7 @@ def test_without_tables_it_calls_without_asking(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().err == f"{NOT_COUNTED}\n"
 
 
+@pytest.mark.ring("all")
 def test_the_tiny_job_sees_the_folder_keeps_to_claims_and_tells_its_clock(play: Play, tmp_path: Path) -> None:
     play("sbatch", SBATCH)
     play("srun", SRUN)
@@ -233,6 +235,7 @@ def test_without_slurm_it_says_so_and_checks_the_rest(tmp_path: Path, monkeypatc
     assert answer["broker", "broker"].grade is Grade.OK
 
 
+@pytest.mark.ring("all")
 def test_a_broker_and_a_database_that_do_not_answer_are_errors(tmp_path: Path) -> None:
     nobody = "127.0.0.1:1"
     settings = Settings(

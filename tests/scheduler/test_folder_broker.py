@@ -18,6 +18,7 @@ def options(tmp_path: Path) -> dict[str, object]:
     return {"data_folder_in": queue, "data_folder_out": queue, "control_folder": str(tmp_path / "control")}
 
 
+@pytest.mark.ring("all")
 def test_every_message_arrives_complete_while_others_are_written(options: dict[str, object]) -> None:
     """Forces the race that breaks kombu's own transport: a reader reads while four writers write."""
     count, received = 200, []

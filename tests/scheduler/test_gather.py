@@ -22,6 +22,7 @@ EVERY_S = 2  # a tick
 LEASE_S = LEASE.total_seconds()
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("apart_s", "begins_s", "most_searches"),
     [(0.0, 0, 1), (1.1, 0, 2), (2.0, 0, 3), (9.0, 0, 12), (1.1, 14, 2), (1.9, 22, 2), (1.9, 60, 1), (5.0, 56, 3)],

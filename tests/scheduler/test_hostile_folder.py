@@ -58,6 +58,7 @@ def job(tmp_path: Path, experiment: Experiment) -> JobRequest:
     return JobRequest("bigbatch-cafe-2", folder, 2, spec)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", PLANTS)
 def test_runs_end_with_their_jobs_whatever_their_jobs_left(
     far_context: Context, far: Far, experiment: Experiment, kind: str

@@ -66,6 +66,7 @@ def statements(context: Context, puppet: Puppet, experiment: Experiment, tmp_pat
     return [one for same in found.values() for one in same if not any(part in one.sql for part in ALLOWED)]
 
 
+@pytest.mark.ring("all")
 def test_no_statement_scans_a_table_that_grows(engine: Engine, statements: list[Statement]) -> None:
     found = scanned_tables(engine, [one for one in statements if not one.sql.partition("\n LIMIT")[0].endswith(PAGES)])
     assert found == {}
@@ -77,6 +78,7 @@ def test_a_planted_scan_is_found(engine: Engine) -> None:
     assert list(scanned_tables(engine, [Statement(planted, ())])) == [planted]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_ten_times_the_ended_runs_make_no_statement_slower(engine: Engine, statements: list[Statement]) -> None:
     """Forces the growth; SQLite counts its steps, so an index that does not help is noticed as well as a scan."""

@@ -19,6 +19,7 @@ from tests.testing.runs import IMMEDIATELY, job_of, move, read, sentence, states
 from tests.testing.specs import Experiment
 
 
+@pytest.mark.ring("all")
 def test_eight_workers_submit_fifty_runs_once_each(context: Context, puppet: Puppet, experiment: Experiment) -> None:
     """Forces the race: eight workers start to submit the same fifty queued runs at the same moment."""
     with transaction(context.engine) as db:
@@ -48,6 +49,7 @@ def test_a_run_folder_that_cannot_be_written_fails_the_run_with_its_path(context
     assert str(context.runs_folder) in str(sentence(run))
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.EACCES, errno.EROFS])
 def test_a_run_stays_queued_when_its_folder_may_be_written_later(
     context: Context, run_ids: list[int], monkeypatch: pytest.MonkeyPatch, error: int

@@ -93,6 +93,7 @@ def test_the_artifacts_are_stored_with_the_state_done(context: Context, run_id: 
     assert set(outputs[run_id]) == set(OUTPUTS)
 
 
+@pytest.mark.ring("all")
 def test_an_output_that_was_not_written_fails_the_run_and_is_named(context: Context, run_id: int) -> None:
     whole = record(context, run_id)
     faults = [OutputFault(name="model", path="model.pt", problem="there is no such file or folder")]

@@ -257,6 +257,7 @@ def test_a_value_that_does_not_fit_is_named_when_it_is_known(context: Context) -
     assert reason(context, "train")["message"] == "base.batch: batch 7 does not divide over 2 ranks"
 
 
+@pytest.mark.ring("all")
 def test_an_experiment_has_at_most_so_many_runs_however_they_come(context: Context) -> None:
     post_workflow(
         context,

@@ -30,6 +30,7 @@ def large(context: Context) -> Context:
     return context
 
 
+@pytest.mark.ring("all")
 def test_a_tick_over_ten_thousand_runs_reads_counts_and_no_run(large: Context) -> None:
     with recorded(large.engine) as found:
         plan(large)
@@ -40,6 +41,7 @@ def test_a_tick_over_ten_thousand_runs_reads_counts_and_no_run(large: Context) -
     assert steps_of(large)["s0"].runs == {State.QUEUED: 4, State.DONE: RUNS - 4}
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("database_kind", ["sqlite"])
 def test_the_counts_come_from_an_index_alone(large: Context) -> None:
     """SQLite counts its steps: about ten for each entry of the index, and none for the rows with their specs."""
@@ -53,6 +55,7 @@ def test_the_counts_come_from_an_index_alone(large: Context) -> None:
     assert max(counted_steps(large.engine, counting).values()) < 20 * RUNS
 
 
+@pytest.mark.ring("all")
 def test_a_service_without_open_workflows_asks_once(large: Context) -> None:
     with transaction(large.engine) as db:
         db.execute(update(Step).values(state=StepState.DONE))

@@ -70,6 +70,7 @@ def test_a_cluster_is_polled_at_its_pace_by_one_worker(
     assert len(asked) == 2
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("took_s", "retention_s", "wait_s"),
     [(0.1, None, 6.0), (1.2, None, 12.0), (20.0, None, 15.0), (20.0, 300.0, 15.0), (20.0, 24.0, 12.0)],
@@ -208,6 +209,7 @@ def test_a_run_is_retried_later_on_another_node_after_a_node_failure(context: Co
     assert (job.attempt, job.exit_cause, job.external_id, job.hosts) == (1, ExitCause.NODE_FAILURE, "job1", ["h"])
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("answer", "state"),
     [

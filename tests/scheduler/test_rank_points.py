@@ -123,6 +123,7 @@ def test_a_worker_that_read_the_same_lines_meanwhile_moves_no_cursor_back(contex
     assert read(context, run_id).rank_cursors == after
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_nothing_is_lost_when_the_run_ends(
     context: Context, puppet: Puppet, run_id: int, monkeypatch: pytest.MonkeyPatch, is_reported: bool
@@ -190,6 +191,7 @@ def test_a_run_without_such_files_costs_one_look(
     assert looks == [f"{folder.path}/points"]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", IRREGULAR)
 def test_a_hostile_file_or_folder_has_no_points(context: Context, run_id: int, kind: str) -> None:
     folder = folder_of(context, run_id)

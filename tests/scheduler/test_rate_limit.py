@@ -36,6 +36,7 @@ def test_the_reserves_and_the_slots_of_several_kinds_are_the_slots_of_a_minute()
     assert sorted([*own, *SHARED, *SUBMISSIONS]) == list(range(CALLS_PER_MINUTE))
 
 
+@pytest.mark.ring("all")
 def test_a_poll_is_possible_every_20_s_whatever_else_is_called(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

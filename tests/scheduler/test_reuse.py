@@ -90,6 +90,7 @@ def test_another_spec_takes_nothing(context: Context, done: int, change: dict[st
     assert ask(context, **change).state is State.PENDING
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "columns",
     [
@@ -172,6 +173,7 @@ def test_nothing_is_taken_from_a_run_that_goes_on_meanwhile(context: Context, do
     assert read(context, run_id).state is State.QUEUED
 
 
+@pytest.mark.ring("all")
 def test_a_run_is_carried_out_whose_source_loses_its_outputs_meanwhile(
     context: Context, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reuse, name, 1000.0)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.usefixtures("unhurried")
 def test_the_statements_of_the_second_time_grow_with_the_levels_and_not_with_the_runs(context: Context) -> None:
     counts = {}

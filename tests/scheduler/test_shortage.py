@@ -98,6 +98,7 @@ def requests(experiment: Experiment, tmp_path: Path) -> tuple[JobRequest, ArrayR
     return JobRequest("one", folder, 1, spec), ArrayRequest("sweep", array, 1, spec, [0, 1])
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("minutes", [1, 4])
 def test_three_single_submissions_after_a_sweep_and_its_stop_wait_a_few_seconds_at_most(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, requests: tuple[JobRequest, ArrayRequest], minutes: int
@@ -144,6 +145,7 @@ def test_a_stop_and_a_single_submission_do_not_wait_for_the_arrays_of_a_sweep(
     assert max(simulation.waits_s["stop"], simulation.waits_s["single"]) <= 3.0
 
 
+@pytest.mark.ring("all")
 def test_no_kind_of_call_waits_for_minutes_while_the_state_of_a_job_stays_unknown(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, requests: tuple[JobRequest, ArrayRequest]
 ) -> None:

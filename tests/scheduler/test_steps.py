@@ -199,6 +199,7 @@ def test_a_stop_request_between_two_ticks_is_carried_out(context: Context, far: 
     assert sorted(job for job, _ in far.cancelled) == [f"job1_{task}" for task in range(4)]
 
 
+@pytest.mark.ring("all")
 def test_eight_workers_in_steps_submit_fifty_runs_once_each(context: Context, far: Far, experiment: Experiment) -> None:
     """Forces the race: eight workers, each with its own memory, take their steps at the same time."""
     run_ids, barrier = create_runs(context, experiment, 50), threading.Barrier(8)

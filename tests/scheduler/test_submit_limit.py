@@ -115,6 +115,7 @@ def moves(context: Context, run_id: int) -> int:
         return db.scalar(select(func.count()).select_from(Move).where(Move.run_id == run_id)) or 0
 
 
+@pytest.mark.ring("all")
 def test_a_sweep_under_a_hidden_limit_uses_it_and_leaves_no_trace_of_refusals(
     sweep: Sweep, experiment: Experiment
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_sweep_under_a_hidden_limit_uses_it_and_leaves_no_trace_of_refusals(
     assert refused <= 7, "four to find the limit, and a probe each three minutes"
 
 
+@pytest.mark.ring("all")
 def test_the_limit_that_one_worker_learned_holds_for_another_one(
     sweep: Sweep, experiment: Experiment, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ class Refusing(Far):
         raise self.error
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "error",
     [

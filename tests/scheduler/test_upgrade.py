@@ -71,6 +71,7 @@ def client(old: OldDatabase) -> Iterator[TestClient]:
         yield client
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("revisions", [["head"], ["head", "0007", "head"]])
 def test_every_live_run_ends_after_upgrade(old: OldDatabase, context: Context, far: Far, revisions: list[str]) -> None:
     migrate(old, revisions)
@@ -98,6 +99,7 @@ def test_the_job_of_an_ended_run_is_reaped(old: OldDatabase, context: Context, f
     assert job_of(context, run_id).is_gone
 
 
+@pytest.mark.ring("all")
 def test_no_run_is_submitted_twice(old: OldDatabase, context: Context, far: Far) -> None:
     """The cluster has a job of one submitting run already; the others are submitted once."""
     migrate(old, ["head"])
@@ -110,6 +112,7 @@ def test_no_run_is_submitted_twice(old: OldDatabase, context: Context, far: Far)
     assert sum(sizes(far)[len(old.jobs["slurm"]) :]) == len(new_attempts)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("revisions", [["head"], ["head", "0007", "head"]])
 def test_the_api_shows_the_same_history(old: OldDatabase, client: TestClient, revisions: list[str]) -> None:
     migrate(old, revisions)
@@ -146,6 +149,7 @@ def test_the_api_shows_the_same_reasons(old: OldDatabase, client: TestClient) ->
         assert shown[name]["reason"] == row["reason"]
 
 
+@pytest.mark.ring("all")
 def test_typed_reasons_survive_a_downgrade_as_text(
     old: OldDatabase, context: Context, far: Far, client: TestClient
 ) -> None:
@@ -163,6 +167,7 @@ def test_typed_reasons_survive_a_downgrade_as_text(
         assert set(runs.counts(db)) <= ENDED
 
 
+@pytest.mark.ring("all")
 def test_unset_values_are_null_in_sql(old: OldDatabase) -> None:
     """A JSON null would count as a stored end: "the job has ended" for every live job."""
     migrate(old, ["head", "0007", "head"])

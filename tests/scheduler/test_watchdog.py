@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0  # a busy machine needs long to load Celery
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("how", "code"), [("sleep", EXIT_CODE), ("lock", 1)])
 def test_a_worker_that_hangs_ends_and_is_started_again(tmp_path: Path, how: str, code: int) -> None:
     """Forces the fault: the tick waits for ever, or runs a regular expression that never ends."""

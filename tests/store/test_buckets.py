@@ -29,6 +29,7 @@ CURVES = st.lists(st.tuples(st.integers(1, 900), st.integers(1, 30), st.integers
 RANGES = st.tuples(st.integers(0, 9_000), st.integers(0, 9_000))
 
 
+@pytest.mark.ring("all")
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sizes=CURVES, ends=RANGES, buckets=st.integers(1, 200), removed=st.integers(0, 12))
 def test_every_bucket_is_what_its_points_sum_up_to(
@@ -77,6 +78,7 @@ def test_a_spike_of_one_point_is_in_its_bucket_at_every_zoom(
         length //= 3
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("spike_at", [1, 777_777, MILLION])
 def test_a_spike_of_one_point_in_a_million_is_in_its_bucket_at_every_zoom(
     engine: Engine, experiment: Experiment, spike_at: int

@@ -27,6 +27,7 @@ def run_id(engine: Engine, experiment: Experiment) -> int:
         return runs.create(db, experiment({"seed": [0, 1]}))[1][0]
 
 
+@pytest.mark.ring("all")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=BATCHES)
 def test_figures_are_those_of_all_stored_points(

@@ -117,6 +117,7 @@ def _step(cursor: int) -> Points:
 KINDS: tuple[Worker, ...] = (submit, ingest, poll, terminate, cancel)
 
 
+@pytest.mark.ring("all")
 def test_many_workers_on_the_same_runs_neither_deadlock_nor_lose_a_write(engine: Engine, run_ids: list[int]) -> None:
     """Forces the race: ten workers submit, ingest, poll, end and cancel the same runs, each in an order of its own."""
     began, turns = time.monotonic(), dict.fromkeys((worker.__name__ for worker in KINDS), 0)

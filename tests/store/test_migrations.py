@@ -26,6 +26,7 @@ from store.tables import Run, Table
 from tests.testing.specs import Experiment
 
 
+@pytest.mark.ring("all")
 def test_up_gives_every_table_and_down_takes_every_one(empty_database: str) -> None:
     upgrade(empty_database)
     assert set(inspect(engine_for(empty_database)).get_table_names()) == {*Table.metadata.tables, "alembic_version"}
@@ -46,6 +47,7 @@ def test_a_table_without_a_migration_is_noticed(empty_database: str) -> None:
         Table.metadata.remove(planted)
 
 
+@pytest.mark.ring("all")
 def test_a_table_that_others_point_to_can_be_altered_while_it_has_rows(
     empty_database: str, experiment: Experiment, tmp_path: Path
 ) -> None:

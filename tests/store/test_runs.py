@@ -1,9 +1,11 @@
 """Runs in the store: moved once, stopped on request, on both databases."""
 
 import threading
+from itertools import product
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import State
@@ -50,6 +52,33 @@ def test_one_of_eight_workers_that_move_a_run_wins(engine: Engine, run_ids: list
     assert sorted(won) == [False] * 7 + [True]
     with snapshot(engine) as db:
         assert len(db.scalars(select(Move).where(Move.run_id == run_ids[0])).all()) == 2
+
+
+MOVES = """
+queued      submitting cancelled done
+submitting  pending queued failed cancelled
+pending     running paused queued done failed cancelled
+running     paused queued done failed cancelled
+paused      queued failed cancelled
+done        queued
+failed      queued
+cancelled   queued
+"""  # by hand, not from the code
+
+
+def test_each_move_is_allowed_or_refused_as_the_table_states(engine: Engine, run_ids: list[int]) -> None:
+    allowed = {(State(old), State(new)) for old, *more in map(str.split, MOVES.split("\n")[1:-1]) for new in more}
+    found = set()
+    for old, new in product(State, State):
+        with Session(engine) as db:  # never committed
+            run = db.get_one(Run, run_ids[0])
+            run.state = old
+            try:
+                apply_if_unchanged(db, run, new)
+            except ValueError:
+                continue
+        found.add((old, new))
+    assert found == allowed
 
 
 def test_a_move_that_is_not_in_the_table_is_refused(engine: Engine, run_ids: list[int]) -> None:

@@ -96,6 +96,7 @@ def test_all_counts_that_differ_from_the_spec_are_named(root: Path) -> None:
         check_counts(root, (2, 9, 5), (3, 9, 50))
 
 
+@pytest.mark.ring("all")
 def test_the_command_prints_the_data_section_of_a_spec(root: Path) -> None:
     command = [sys.executable, "-m", "trainers.data", str(root)]
     done = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=True)

@@ -69,6 +69,7 @@ def fed_batches(folder: RunFolder) -> list[tuple[float, list[int]]]:
     return batches
 
 
+@pytest.mark.ring("all")
 def test_memory_workers_and_shards_change_no_batch(tmp_path: Path, root: Path) -> None:
     plain = on_ranks(2, fed_batches, prepare_run(tmp_path / "plain", root))
     assert [len(rank) for rank in plain] == [7, 7]
@@ -81,6 +82,7 @@ def test_memory_workers_and_shards_change_no_batch(tmp_path: Path, root: Path) -
         assert on_ranks(2, fed_batches, sharded) == plain
 
 
+@pytest.mark.ring("all")
 def test_a_killed_run_resumes_with_its_images_in_the_same_ranks_memory(tmp_path: Path, root: Path) -> None:
     """Rank 1 gets SIGKILL at the end of the third epoch; images moved between the ranks before every epoch."""
     saved = {"checkpoint": {"every_steps": 5}, "epochs": 4, "optimizer": {"kind": "sgd", "momentum": 0.9}}
@@ -112,6 +114,7 @@ def damage_files(root: Path) -> list[Path]:
     return paths
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_bad_images_are_named_and_counted_once_over_all_ranks_epochs_and_splits(tmp_path: Path, workers: int) -> None:
     """Within four epochs each rank reads most of the damaged files."""
@@ -126,6 +129,7 @@ def test_bad_images_are_named_and_counted_once_over_all_ranks_epochs_and_splits(
     assert sorted(note.split(" cannot be")[0] for note in notes) == sorted(map(str, paths))
 
 
+@pytest.mark.ring("all")
 def test_one_bad_image_more_than_allowed_ends_the_run_on_any_rank(tmp_path: Path) -> None:
     """Each of two ranks has a damaged file; the error passes from a worker to its rank."""
     paths = damage_files(tmp_path / "images")
@@ -137,6 +141,7 @@ def test_one_bad_image_more_than_allowed_ends_the_run_on_any_rank(tmp_path: Path
     assert "bad images: 2, data.max_bad_images: 1" in reason
 
 
+@pytest.mark.ring("all")
 def test_a_torn_shard_ends_a_run_before_its_first_step_and_names_the_file(tmp_path: Path, root: Path) -> None:
     write_shards(root, tmp_path / "shards", Conversion(), heldout_samples=None, per_tar=10, processes=1)
     torn = tmp_path / "shards" / "train" / "00002.tar"

@@ -22,6 +22,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return folder
 
 
+@pytest.mark.ring("all")
 def test_a_run_reports_all_events_in_order(done: RunFolder) -> None:
     started, *points, finished = events(done)
     assert isinstance(started, Started)
@@ -38,6 +39,7 @@ def test_a_run_reports_all_events_in_order(done: RunFolder) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.ring("all")
 def test_every_part_of_a_step_takes_some_time(done: RunFolder) -> None:
     for event in events(done):
         if isinstance(event, Points) and "loss" in event.values:
@@ -58,6 +60,7 @@ def test_learning_rates_and_epochs_follow_the_schedule(done: RunFolder) -> None:
     assert [round(accuracy * 360) / 360 for accuracy in accuracies] == pytest.approx(accuracies, abs=1e-12)
 
 
+@pytest.mark.ring("all")
 def test_a_repeated_run_has_bit_identical_losses(done: RunFolder, tmp_path: Path) -> None:
     again = prepare(tmp_path / "run")
     assert finish(start(again))[0] == 0
@@ -82,6 +85,7 @@ def test_an_outdated_attempt_is_refused(tmp_path: Path) -> None:
     assert events(folder) == []
 
 
+@pytest.mark.ring("all")
 def test_a_start_by_hand_claims_the_next_attempt(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", epochs=1, schedule={"kind": "constant", "rate": 1.0}, batch=1024)
     folder.claim(3, "another")
@@ -89,6 +93,7 @@ def test_a_start_by_hand_claims_the_next_attempt(tmp_path: Path) -> None:
     assert {event.attempt for event in events(folder)} == {4}
 
 
+@pytest.mark.ring("all")
 def test_a_job_waits_for_a_spec_that_appears_late(tmp_path: Path) -> None:
     """Forces a spec that becomes visible a second after the start of the job."""
     folder = prepare(tmp_path / "run", epochs=1, schedule={"kind": "constant", "rate": 1.0}, batch=1024)
@@ -100,6 +105,7 @@ def test_a_job_waits_for_a_spec_that_appears_late(tmp_path: Path) -> None:
     assert finish(job)[0] == 0
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -119,11 +125,13 @@ def test_a_folder_without_a_valid_spec_gives_one_line_and_status_2(
     assert errors.count("\n") == 1
 
 
+@pytest.mark.ring("all")
 def test_the_parent_of_local_ranks_does_not_load_torch() -> None:
     code = "import sys, trainers.job, trainers.__main__; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=HOUSE, check=False).returncode == 0
 
 
+@pytest.mark.ring("all")
 def test_each_line_of_a_local_run_s_output_has_its_rank(tmp_path: Path) -> None:
     """A net that does not exist: all four ranks print their traceback."""
     absent = {"kind": "import", "function": "tests.absent_module:net", "options": {}}

@@ -56,6 +56,7 @@ def _is_result(name: str) -> bool:
     return name == "loss" or name.startswith("heldout")
 
 
+@pytest.mark.ring("all")
 def test_the_loss_of_a_gpt_falls_and_two_ranks_have_the_losses_of_one(tmp_path: Path) -> None:
     reported = {}
     for ranks, micro_batch in ((1, None), (2, 8)):

@@ -28,6 +28,7 @@ MODELS: list[tuple[choices.Model, int]] = [
 ]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("model", "pixels"), MODELS, ids=lambda value: getattr(value, "kind", str(value)))
 def test_the_table_of_a_net_is_the_net(model: choices.Model, pixels: int) -> None:
     with torch.device("meta"):

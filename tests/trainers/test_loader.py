@@ -117,6 +117,7 @@ def test_workers_ignore_signals_to_the_whole_job() -> None:
     assert torch.equal(torch.cat([target for _, target in got]), torch.arange(60))
 
 
+@pytest.mark.ring("all")
 def test_workers_ignore_signals_while_they_start() -> None:
     """The forkserver and every worker get SIGTERM repeatedly from their start."""
     # A separate program, like a rank under Slurm: multiprocessing has not started its helper processes yet.
@@ -133,6 +134,7 @@ def test_closing_the_iterator_ends_the_workers() -> None:
     until(lambda: not any(worker.is_alive() for worker in workers))
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_worker_outlives_its_rank(tmp_path: Path, number: signal.Signals) -> None:
     """The rank has no time to clean up."""

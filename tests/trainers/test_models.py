@@ -73,6 +73,7 @@ def test_variants_have_the_published_number_of_parameters() -> None:
     assert count(meta_net("resnet50", zero_gamma=True)) == PUBLISHED["resnet50"]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", KINDS)
 def test_nets_accept_images_of_the_published_and_the_minimal_size_only(kind: str) -> None:
     model = meta_net(kind, channels=2, classes=7).eval()
@@ -84,6 +85,7 @@ def test_nets_accept_images_of_the_published_and_the_minimal_size_only(kind: str
             model(torch.empty(2, 2, smallest - 1, 99, device="meta"))
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"resnet34", "resnet101"}))  # blocks of resnet18 and 50
 def test_every_weight_has_a_gradient_and_is_initialized_by_the_seed(kind: str) -> None:
     torch.manual_seed(1)
@@ -123,6 +125,7 @@ def deviation(w: Tensor) -> float:
     return w.std().item()
 
 
+@pytest.mark.ring("all")
 def test_weights_are_initialized_as_in_the_papers() -> None:
     torch.manual_seed(1)
     wide, last = (

@@ -188,6 +188,7 @@ def printed_at_the_start(folder: str) -> str:
     return log.getvalue()
 
 
+@pytest.mark.ring("all")
 def test_a_run_prints_the_note(tmp_path: Path) -> None:
     [log] = on_ranks(1, printed_at_the_start, str(tmp_path))
     assert log.startswith("LARS adapts the rate of 6 parameters of normalization too; optimizer.skip bias_and_norm")

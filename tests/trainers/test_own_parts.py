@@ -55,6 +55,7 @@ def a_run(**choices: Any) -> RunSpec:
     return RunSpec.model_validate({**plain, **choices})
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_killed_run_of_own_parts_has_the_losses_of_an_uninterrupted_run(workers: int, tmp_path: Path) -> None:
     """SIGKILL to rank 0 twice, between checkpoints; every part draws or stores something."""
@@ -72,6 +73,7 @@ def test_a_killed_run_of_own_parts_has_the_losses_of_an_uninterrupted_run(worker
     assert isinstance(events(killed)[-1], Finished)
 
 
+@pytest.mark.ring("all")
 def test_a_run_without_classes_has_a_held_out_loss_and_no_accuracy(tmp_path: Path) -> None:
     choices = {"model": own("line"), "data": POINTS, "loss": own("squares"), "optimizer": {"kind": "adamw"}}
     folder: RunFolder = prepare(tmp_path, **{**ALL, "metrics": {}, "augmentation": None, **choices})

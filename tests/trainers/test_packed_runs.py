@@ -86,6 +86,7 @@ def test_a_command_that_cannot_start_has_an_exit_status(task: Path, folders: lis
     assert statuses(folders) == [127, 127]
 
 
+@pytest.mark.ring("all")
 def test_a_request_reaches_only_its_run(carrier: "subprocess.Popen[bytes]", folders: list[RunFolder]) -> None:
     folders[0].request_end(1, force=False)
     wait_for("the end of the one that was asked", lambda: statuses(folders) == [4, None])

@@ -103,6 +103,7 @@ def test_reversed_sentences_depend_on_the_seed_and_have_one_translation_per_word
     assert len(set(words.values())) == len(words) == 16
 
 
+@pytest.mark.ring("all")
 def test_gnmt_learns_a_batch_of_pairs() -> None:
     train, _ = reversal(10, train_samples=16, heldout_samples=1, max_length=4, seed=0)
     inputs, target = train.batch(torch.arange(16))

@@ -30,6 +30,7 @@ CASES: list[tuple[choices.Model, int, int, int]] = [
 ]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("name", ["convnet 2", "lenet", "nin", "googlenet", "resnet50_v2"])
 def test_the_committed_profiles_are_those_that_a_measurement_gives(name: str) -> None:
     side = 64
@@ -70,6 +71,7 @@ def test_saved_tensors_on_the_cpu_are_those_of_the_meta_device(
     assert (sizes[1] - sizes[0]) / 4 == pytest.approx(planned.activation_bytes, rel=1e-3)
 
 
+@pytest.mark.ring("all")
 def test_a_side_between_two_measured_ones_is_near_its_own_measurement() -> None:
     with torch.device("meta"):
         net = build_image_model(choices.ResNet(kind="resnet50"), 3, 10)
@@ -124,6 +126,7 @@ def peak_bytes(net: nn.Module, x_BCHW: Tensor, y_B: Tensor) -> int:
     return counter.peak + held
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("model", "batch"), [(choices.ConvNet(width=16), 64), (choices.LeNet(), 64)])
 def test_the_memory_model_is_near_what_torch_allocates(model: choices.Model, batch: int) -> None:
     data = Glyphs(classes=26)

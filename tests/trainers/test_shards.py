@@ -234,6 +234,7 @@ def test_complete_shards_are_not_overwritten_and_incomplete_ones_are_begun_anew(
         write(folder, shards)
 
 
+@pytest.mark.ring("all")
 def test_the_command_writes_shards_and_prints_the_data_section_of_a_spec(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trainers.data.shards"]
     out = tmp_path / "out"

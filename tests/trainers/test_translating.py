@@ -49,6 +49,7 @@ def trained(path: str, run: str) -> list[tuple[int, dict[str, float | None]]]:
     ]
 
 
+@pytest.mark.ring("all")
 def test_two_ranks_and_two_passes_have_the_losses_of_one(tmp_path: Path) -> None:
     """Sentences of a rank are short or long as they happen to be: a mean over tokens would differ here."""
     reported = {}

@@ -67,6 +67,7 @@ def test_held_out_figures_are_means_over_voxels() -> None:
     assert loss == pytest.approx(27 * -math.log(0.75) + 27 * -math.log(0.25))
 
 
+@pytest.mark.ring("all")
 def test_the_engine_trains_a_net_whose_checkpoint_finds_bodies_in_a_volume(tmp_path: Path) -> None:
     changes = {
         "checkpoint": {"at_end": True},
@@ -95,6 +96,7 @@ def test_the_engine_trains_a_net_whose_checkpoint_finds_bodies_in_a_volume(tmp_p
     assert (found_ZYX == inside_ZYX).mean() > ((x_ZYX >= 0.5) == inside_ZYX).mean() + 0.05
 
 
+@pytest.mark.ring("all")
 def test_a_net_for_volumes_trains_with_kfac(tmp_path: Path) -> None:
     """Two ranks that divide the inverses learn more in four epochs than how frequent each class is."""
     changes = {

@@ -22,14 +22,20 @@ RANGE = 0.1
 
 
 class _LSTM(nn.LSTM):
-    """An LSTM that computes in float32 where torch has no float16 LSTM: on CPUs."""
+    """An LSTM that computes in float32 where torch has none of 16 bits: on CPUs, except in bfloat16 with AVX-512."""
 
     def forward(self, x: Any, state: Any = None) -> Any:
         tensor = x.data if isinstance(x, PackedSequence) else x
-        if tensor.device.type != "cpu" or torch.get_autocast_dtype("cpu") is not torch.float16:
+        if tensor.device.type != "cpu" or not torch.is_autocast_enabled("cpu") or _cpu_has_lstm():
             return super().forward(x, state)
         with torch.autocast("cpu", enabled=False):
             return super().forward(x.float(), state)
+
+
+def _cpu_has_lstm() -> bool:
+    """Return whether torch (oneDNN) has an LSTM of autocast's type for this CPU."""
+    is_bfloat16 = torch.get_autocast_dtype("cpu") is torch.bfloat16
+    return is_bfloat16 and torch.backends.cpu.get_cpu_capability().startswith("AVX512")
 
 
 class GNMT(nn.Module):

@@ -145,6 +145,7 @@ def test_damaged_cursors_read_all_again(open_sources: Open, folder: Path, points
     assert [step for step, _ in points()] == [1, 2, 3]
 
 
+@pytest.mark.ring("all")
 def test_one_round_is_bounded_and_the_end_is_read_in_several(open_sources: Open, folder: Path, points: Points) -> None:
     print_steps(folder, range(1, 100_001))
     sources = open_sources(OUTPUT)

@@ -56,6 +56,7 @@ def test_points_outside_the_grid_are_added_once(grid: TestClient) -> None:
     assert grid.get("/api/v1/runs/7").json()["number"] == 5
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("asked", "paths"),
     [

@@ -57,6 +57,7 @@ def test_labels_of_a_run(three: TestClient) -> None:
     assert patch(three, "/runs/2", tags=[])["tags"] == []
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -90,6 +91,7 @@ def test_the_archive_hides_an_experiment_and_its_runs(three: TestClient) -> None
     assert found(three) == [3, 2, 1]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "change",
     [

@@ -86,6 +86,7 @@ def test_a_run_that_is_retried_waits_for_its_last_job(ended: TestClient, engine:
     assert "waits" not in ended.get("/api/v1/runs/2").json()["reason"]
 
 
+@pytest.mark.ring("all")
 def test_the_history_says_that_earlier_points_were_removed(ended: TestClient, engine: Engine) -> None:
     with transaction(engine) as db:
         db.get_one(Run, 3).points_removed_at = now()

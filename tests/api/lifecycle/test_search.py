@@ -109,6 +109,7 @@ def test_an_extension_lets_a_search_that_has_ended_go_on(search: TestClient, sql
     assert search.get(f"{EXPERIMENT}/search").json()["spec"]["trials"] == 30
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("asked", "path", "message"),
     [
@@ -126,6 +127,7 @@ def test_an_extension_that_is_none_is_refused(search: TestClient, asked: Any, pa
     assert message in issue["message"]
 
 
+@pytest.mark.ring("all")
 def test_a_stop_ends_the_search(search: TestClient, sqlite_engine: Engine) -> None:
     assert search.post(f"{EXPERIMENT}/stop").status_code == 200
     with transaction(sqlite_engine) as db:

@@ -85,6 +85,7 @@ def test_on_this_machine_the_engine_labels_lines_and_programs_do_not(
     assert (part(client, rank=1)["text"], part(client, rank=1)["names_ranks"]) == ("", False)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("block", [3, 7, 64, 1 << 18])
 def test_blocks_of_any_size_give_the_same_lines(
     client: TestClient, log: Path, monkeypatch: pytest.MonkeyPatch, block: int

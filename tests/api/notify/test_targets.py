@@ -47,6 +47,7 @@ def test_a_target_is_shown_without_what_is_secret(client: TestClient, sqlite_eng
         assert (stored.address, stored.secret) == (HOOK["address"], SECRET)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
@@ -106,6 +107,7 @@ def test_a_test_message_waits_for_the_scheduler(client: TestClient) -> None:
     assert client.post(f"{TARGETS}/2/test").status_code == 404
 
 
+@pytest.mark.ring("all")
 def test_rules_are_of_an_experiment_of_an_owner_or_of_all(client: TestClient) -> None:
     add(client)
     assert post(client, SPEC + "owner: ada\n").status_code == 201
@@ -122,6 +124,7 @@ def test_rules_are_of_an_experiment_of_an_owner_or_of_all(client: TestClient) ->
     assert client.get(RULES).json()["rules"] == []
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("rule", "status"),
     [

@@ -63,6 +63,7 @@ def test_a_text_is_replaced_and_a_picture_is_not(both: TestClient, report: int) 
     assert both.put(f"/api/v1/reports/77/blocks/{text}", json=new).status_code == 404
 
 
+@pytest.mark.ring("all")
 def test_the_html_file_needs_no_other_file_and_runs_no_script(both: TestClient, report: int) -> None:
     answer = both.get(f"/api/v1/reports/{report}/file")
     assert answer.headers["content-type"].startswith("text/html")
@@ -102,6 +103,7 @@ def test_a_deletion_is_undone_within_a_day_and_not_later(both: TestClient, repor
         assert db.query(ReportBlockRow).count() == 0
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "content",
     [

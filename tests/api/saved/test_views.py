@@ -24,6 +24,7 @@ def names(client: TestClient, page: str | None = None) -> list[str]:
     return [view["name"] for view in client.get("/api/v1/views", params=asked).json()["views"]]
 
 
+@pytest.mark.ring("all")
 def test_views_are_listed_by_name_and_page_with_their_owner(both: TestClient) -> None:
     for name, page in (("b", "runs"), ("a", "compare"), ("Z", "runs")):
         save(both, name=name, page=page)
@@ -57,6 +58,7 @@ def test_a_deletion_is_undone_within_a_day_and_not_later(both: TestClient, engin
         assert [view.name for view in db.query(SavedView)] == ["new"]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "fields",
     [{"page": "elsewhere"}, {"name": " "}, {"query": "a b"}, {"query": "x" * 16_001}, {"unknown": "1"}],

@@ -39,6 +39,7 @@ def test_a_schedule_is_stored_listed_paused_resumed_and_deleted(client: TestClie
     assert client.patch(f"{PATH}/1", json={"paused": True}).status_code == 404
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("change", "path"),
     [

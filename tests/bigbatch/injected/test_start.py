@@ -51,6 +51,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.mark.ring("all")
 def test_the_slow_rank_of_a_script_is_named_and_the_other_rank_is_idle(tmp_path: Path, folder: Path) -> None:
     run_ranks(folder, script(tmp_path, TRAIN.replace("SLEEPS", "[0.0, 0.1]")), world=2)
     fast, slow = (rank.seconds for rank in times_of(folder).ranks)
@@ -63,6 +64,7 @@ def test_the_slow_rank_of_a_script_is_named_and_the_other_rank_is_idle(tmp_path:
     assert (folder / "times" / "rank-1.csv").read_text().count("\n") > 5
 
 
+@pytest.mark.ring("all")
 def test_a_single_process_has_a_time_split_too(tmp_path: Path, folder: Path) -> None:
     slow_input = TRAIN.replace("SLEEPS", "[0.0]").replace("TensorDataset(torch.randn(40, 64))", "Slow()")
     slow_input = slow_input.replace(
@@ -77,12 +79,14 @@ def test_a_single_process_has_a_time_split_too(tmp_path: Path, folder: Path) -> 
     assert rank.seconds["communication_s"] == 0
 
 
+@pytest.mark.ring("all")
 def test_without_the_variable_nothing_is_measured(tmp_path: Path, folder: Path) -> None:
     run_ranks(folder, script(tmp_path, TRAIN.replace("SLEEPS", "[0.0]")), world=1, BIGBATCH_TIME_SPLIT="0")
     assert not (folder / "times.csv").exists()
     assert not (folder / "events.jsonl").exists()
 
 
+@pytest.mark.ring("all")
 def test_a_run_folder_that_refuses_every_file_breaks_no_program(tmp_path: Path, folder: Path) -> None:
     """The disk is full: /dev/full takes no byte, and a file in a folder's place takes no file."""
     folder.mkdir()
@@ -108,6 +112,7 @@ def test_the_sites_own_sitecustomize_runs_too(tmp_path: Path, folder: Path) -> N
     assert run_ranks(folder, script(tmp_path, text), world=1, PYTHONPATH=path) == ["loaded\n"]
 
 
+@pytest.mark.ring("all")
 def test_a_broken_sitecustomize_of_the_site_breaks_nothing(tmp_path: Path, folder: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()
@@ -117,6 +122,7 @@ def test_a_broken_sitecustomize_of_the_site_breaks_nothing(tmp_path: Path, folde
     assert times_of(folder).ranks
 
 
+@pytest.mark.ring("all")
 def test_a_child_process_of_a_rank_is_not_taken_for_the_rank(tmp_path: Path, folder: Path) -> None:
     """A rank starts a second program that trains, as a script that evaluates by a subprocess does."""
     text = TRAIN.replace("SLEEPS", "[0.05]") + (
@@ -128,6 +134,7 @@ def test_a_child_process_of_a_rank_is_not_taken_for_the_rank(tmp_path: Path, fol
     assert last.split(",")[2] == "20"
 
 
+@pytest.mark.ring("all")
 def test_forked_ranks_of_a_launcher_that_has_loaded_torch_are_timed(tmp_path: Path, folder: Path) -> None:
     text = (
         "import os, torch, torch.multiprocessing as mp, torch.distributed as dist, time\n"

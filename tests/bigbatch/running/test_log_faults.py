@@ -59,6 +59,7 @@ def test_no_point_is_lost_or_doubled_on_a_disk_that_is_full_for_a_while(tmp_path
         assert whole_steps(folder / "events.jsonl") == list(range(3_001))
 
 
+@pytest.mark.ring("all")
 def test_the_points_that_wait_need_a_bounded_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forces the fault: the disk is full for ever; the oldest points are lost."""
     monkeypatch.setattr(os, "write", _no_space)
@@ -190,6 +191,7 @@ def test_a_signal_handler_may_log_while_a_point_is_written(folder: Path, monkeyp
     assert steps(folder / "events.jsonl") == [1, 2, 3]
 
 
+@pytest.mark.ring("all")
 def test_signals_at_random_moments_lose_and_double_nothing(folder: Path) -> None:
     code = """
 import itertools, signal

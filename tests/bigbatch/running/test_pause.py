@@ -65,6 +65,7 @@ def test_one_rank_pauses_after_the_step_in_which_the_signal_came(folder: Path, n
     assert noted == {"step": int(output), "signal": number.name}
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("which", [[0], [1], [0, 1]])
 def test_all_ranks_pause_after_the_same_step(folder: Path, which: list[int]) -> None:
     """Forces the fault: the signal reaches some ranks only."""
@@ -95,6 +96,7 @@ for step in range(1, 1_000_000):
 """
 
 
+@pytest.mark.ring("all")
 def test_ranks_of_torch_agree_by_its_store(folder: Path) -> None:
     words = [sys.executable, "-c", TORCH]
     ranks = [
@@ -121,6 +123,7 @@ print(bigbatch.should_pause())
     assert run_script(code, environment_of(folder))[0] == "False\nown handler\nTrue\n"
 
 
+@pytest.mark.ring("all")
 def test_a_second_term_ends_a_process_that_does_not_pause(folder: Path) -> None:
     code = """
 import bigbatch, time

@@ -86,6 +86,7 @@ def test_by_hand_the_checkpoints_are_in_the_working_folder(tmp_path: Path) -> No
     assert output == f"False False {tmp_path / 'checkpoints'}\n"
 
 
+@pytest.mark.ring("all")
 def test_the_heavy_names_are_loaded_at_their_first_use() -> None:
     code = "import sys, bigbatch; print('httpx' in sys.modules); bigbatch.Client; print('httpx' in sys.modules)"
     given = environment_of(None)

@@ -29,6 +29,7 @@ BOTH = {"model": "model.pt", "notes": "notes.txt"}
 PART_BYTES = 5 << 20  # the least of S3, except for the last part
 
 
+@pytest.mark.ring("all")
 def test_a_copy_on_s3_is_what_amazons_own_client_reads(on_s3: Context, s3: S3Server) -> None:
     run_id = done(on_s3)
     mirror(on_s3)
@@ -40,6 +41,7 @@ def test_a_copy_on_s3_is_what_amazons_own_client_reads(on_s3: Context, s3: S3Ser
     assert {name.rpartition("/")[2] for name in found} == {"model.pt", "manifest.json"}
 
 
+@pytest.mark.ring("all")
 def test_a_file_of_several_parts_is_the_same_file(s3: S3Server) -> None:
     options = {**s3.options, "default_block_size": PART_BYTES}
     store, content = ObjectStore(f"s3://{BUCKET}", options), bytes(range(256)) * (50 << 10)
@@ -49,6 +51,7 @@ def test_a_file_of_several_parts_is_the_same_file(s3: S3Server) -> None:
     assert b"".join(store.read("large")) == content
 
 
+@pytest.mark.ring("all")
 def test_an_upload_that_is_given_up_leaves_no_object_and_no_parts(s3: S3Server) -> None:
     """Forces the fault: the source fails after the first part of a large file."""
     store = ObjectStore(f"s3://{BUCKET}", {**s3.options, "default_block_size": PART_BYTES})
@@ -64,6 +67,7 @@ def test_an_upload_that_is_given_up_leaves_no_object_and_no_parts(s3: S3Server) 
     assert s3.client().list_multipart_uploads(Bucket=BUCKET).get("Uploads", []) == []
 
 
+@pytest.mark.ring("all")
 def test_a_server_that_is_down_and_back_again_gets_the_copies(on_s3: Context, s3: S3Server) -> None:
     """Forces the fault: the server is killed before the first copy, and starts again."""
     run_id = done(on_s3)
@@ -86,6 +90,7 @@ def test_a_server_that_is_down_and_back_again_gets_the_copies(on_s3: Context, s3
         assert outages.find(db, f"s3://{BUCKET}/of the team") is None
 
 
+@pytest.mark.ring("all")
 def test_a_server_that_is_killed_in_the_middle_of_a_copy_gets_all_of_it_later(
     on_s3: Context, s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +174,7 @@ def _later() -> datetime:
     return now() + timedelta(seconds=10)
 
 
+@pytest.mark.ring("all")
 def test_a_bucket_that_is_not_there_and_wrong_credentials_say_so_without_secrets(
     context: Context, s3: S3Server
 ) -> None:
@@ -208,6 +214,7 @@ def test_a_file_store_needs_no_package(context: Context, tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.ring("all")
 def test_a_store_whose_package_is_absent_is_refused_at_the_start(tmp_path: Path) -> None:
     """Forces the fault: the import of the package fails, in a process that has not loaded it."""
     script = "import sys; sys.modules['s3fs'] = None; from scheduler.context import Context; "

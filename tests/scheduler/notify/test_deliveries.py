@@ -75,6 +75,7 @@ def test_a_receiver_that_fails_gets_the_same_key_again(worker: Context, receiver
     assert deliveries_of(worker)[0].status is DeliveryStatus.DELIVERED
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("fault", [{"hangs_s": 60.0}, {"drips": True}], ids=["hangs", "drips"])
 def test_a_receiver_that_hangs_ends_the_attempt_and_holds_up_no_other_target(
     worker: Context, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, fault: dict[str, float]
@@ -113,6 +114,7 @@ def test_a_receiver_that_wants_no_more_messages_gets_no_more(worker: Context, re
     assert ended.error == "the server answered 410: it wants no more messages"
 
 
+@pytest.mark.ring("all")
 def test_attempts_come_less_and_less_often_and_end_after_a_day_with_the_reason(
     worker: Context, receiver: Receiver
 ) -> None:

@@ -23,6 +23,7 @@ from tests.testing.receiver import Receiver
 KILLED_IN = ("bundle.py", "occurrences.py", "deliveries.py", "progress.py", "session.py")
 
 
+@pytest.mark.ring("all")
 def test_a_worker_killed_at_any_line_leaves_each_occurrence_in_one_message(
     sqlite_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

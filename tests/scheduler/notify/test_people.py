@@ -66,6 +66,7 @@ def mail_server(port: int, received: list[str]) -> socketserver.TCPServer:
     return socketserver.ThreadingTCPServer(("127.0.0.1", port), Handler)
 
 
+@pytest.mark.ring("all")
 def test_a_slack_compatible_server_gets_title_text_link_and_key() -> None:
     port, received = free_port(), list[bytes]()
     with serving(chat_server(port, received)):

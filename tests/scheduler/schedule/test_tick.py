@@ -208,6 +208,7 @@ def test_a_path_that_is_no_file_below_the_allowed_folders_starts_nothing(
     assert starts(worker) == []
 
 
+@pytest.mark.ring("all")
 def test_a_worker_killed_at_any_line_leaves_each_start_with_one_experiment(
     sqlite_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import object_session
 
@@ -60,6 +61,7 @@ def told(trials: list[Trial]) -> list[Any]:
     return [(one.params, one.memory, one.seed, one.value, one.status) for one in trials]
 
 
+@pytest.mark.ring("all")
 def test_each_turn_begins_with_the_checkpoint_of_its_parent(either: Context) -> None:
     experiment_id = population(either)
     trials = carry_out(either, experiment_id)
@@ -120,6 +122,7 @@ def killed_at(engine: Engine, number: int) -> Iterator[list[str]]:
         event.remove(engine, "commit", on_commit)
 
 
+@pytest.mark.ring("all")
 def test_every_decision_is_made_once_though_the_worker_is_killed_at_each_statement(context: Context) -> None:
     """Forces the fault: the search tick dies at its first statement, then at its second, ... for each decision."""
     calm = told(carry_out(context, population(context)))
@@ -147,6 +150,7 @@ def test_every_decision_is_made_once_though_the_worker_is_killed_at_each_stateme
     assert kills > 100
 
 
+@pytest.mark.ring("all")
 def test_a_member_whose_checkpoint_is_gone_copies_from_another(context: Context) -> None:
     """Forces the fault: a person deletes a checkpoint before the next generation begins."""
     experiment_id = population(context, at_once=MEMBERS)
@@ -181,6 +185,7 @@ def test_a_population_that_is_paused_and_resumed_goes_on_with_the_same_turns(con
     assert len(trials) == 2, "no further member takes the places of the two that go on"
 
 
+@pytest.mark.ring("all")
 def test_more_trials_are_further_turns(context: Context) -> None:
     experiment_id = population(context)
     carry_out(context, experiment_id)

@@ -73,6 +73,7 @@ def _killed_before_the_transaction(engine: Engine) -> Any:
 KILLS = [_killed_before_the_transaction, _killed_before_commit, _killed_after_commit]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("sampler", ["random", "tpe", "cma_es"])
 def test_each_result_is_told_once_however_often_the_worker_is_killed(
     context: Context, monkeypatch: pytest.MonkeyPatch, sampler: str

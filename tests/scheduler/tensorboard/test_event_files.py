@@ -94,6 +94,7 @@ def read_by(python: Path, path: Path) -> Scalars:
     return found
 
 
+@pytest.mark.ring("all")
 def test_tensorboard_reads_each_series_with_steps_and_moments(writing: Context, run_id: int, tensorboard: Path) -> None:
     points = [point(step, loss=1 / step, **{"eval/top 5": step / 10}) for step in (1, 2, 3)]
     take(writing, run_id, *points[:2])
@@ -178,6 +179,7 @@ def test_a_folder_that_cannot_be_written_holds_up_no_other_run(
     assert losses(writing, run_id) == [(1, 4.0)]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("also_position", [False, True])
 def test_a_removed_event_file_is_written_anew(writing: Context, run_id: int, also_position: bool) -> None:
     take(writing, run_id, point(1, loss=1.0))

@@ -27,12 +27,14 @@ def up_to(hosts: Hosts) -> range:
     return range(1, sum(map(len, hosts)) + 1)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", EVERY)
 def test_an_algorithm_is_correct_for_every_world_and_shape(kind: str) -> None:
     for world in range(1, 65):
         verify_together(list(EVERY[kind]([range(world)])))
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("planner", [torus.plan, hierarchical.plan])
 def test_a_plan_by_hosts_is_correct_for_every_number_of_hosts(planner: Callable[[Hosts], Plan]) -> None:
     """Hosts of equal and of unequal sizes, from one rank each; more than 24 ranks need too many chunks for a test."""
@@ -48,6 +50,7 @@ def test_ranks_may_be_numbered_in_any_order_over_uneven_hosts(kind: str, sizes: 
     verify_together([*EVERY[kind](hosts), torus.plan(hosts), hierarchical.plan(hosts)])
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [5, 8])
 @pytest.mark.parametrize("kind", EVERY)
 def test_every_modified_plan_is_rejected(kind: str, world: int) -> None:

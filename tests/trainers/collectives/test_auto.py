@@ -41,6 +41,7 @@ def choose_then_reuse() -> dict[int, str]:
     return auto.choices
 
 
+@pytest.mark.ring("all")
 def test_all_ranks_make_the_same_choice_once_per_size_class_and_can_reuse_it() -> None:
     results = on_ranks(4, choose_then_reuse)
     assert results[0].keys() == {3, 12, 19}

@@ -118,6 +118,7 @@ def own_tensor(rank: int, columns: int) -> Tensor:
     return torch.arange(4.0 * columns, dtype=torch.float64).view(4, columns) + 1000 * rank
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("columns", [1, 6, SEGMENT_BYTES // 16 + 3, SEGMENT_BYTES // 16 + 4])
 def test_the_runner_gives_the_blocks_in_the_order_of_the_group(columns: int) -> None:
     own = [own_tensor(rank, columns) for rank in ORDER]  # in the order of the group

@@ -53,6 +53,7 @@ def sum_on_groups(rows: int, wire: torch.dtype | None) -> Sums:
     return results
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("wire", [None, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(("world", "rows"), [(4, 2), (6, 2), (6, 3), (4, 1), (4, 4)])
 def test_the_torus_on_groups_gives_the_plans_result(world: int, rows: int, wire: torch.dtype | None) -> None:
@@ -124,6 +125,7 @@ def sum_by_messages(kind: str, hosts: list[list[int]], wire: torch.dtype | None)
     return results
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("wire", [None, torch.bfloat16])
 @pytest.mark.parametrize("kind", PLANS)
 def test_messages_of_a_plan_give_the_bits_of_its_connections(kind: str, wire: torch.dtype | None) -> None:
@@ -132,6 +134,7 @@ def test_messages_of_a_plan_give_the_bits_of_its_connections(kind: str, wire: to
             assert torch.equal(ours_N, plans_N)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", ["torus", "ring", "tree", "hierarchical"])
 def test_messages_of_a_plan_on_uneven_hosts_give_the_bits_of_its_connections(kind: str) -> None:
     for sums in on_ranks(5, sum_by_messages, kind, [[0, 1, 2], [3, 4]], torch.float16):

@@ -94,6 +94,7 @@ def test_a_crowd_of_silent_strangers_shuts_out_no_rank(listener: socket.socket, 
         stranger.close()
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     "other",
     [

@@ -36,6 +36,7 @@ def train_both_ways(wire: torch.dtype | None) -> tuple[Tensor, Tensor]:
     return train(wire, with_torus=True), train(wire, with_torus=False)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("wire", "tolerance"), [(None, 1e-5), (torch.bfloat16, 1e-2)])
 def test_ddp_with_the_torus_trains_the_same_weights_as_ddp(wire: torch.dtype | None, tolerance: float) -> None:
     results = on_ranks(4, train_both_ways, wire)
@@ -58,6 +59,7 @@ def lose_a_rank() -> str:
     return "no error"
 
 
+@pytest.mark.ring("all")
 def test_backward_raises_when_a_rank_is_lost() -> None:
     assert "rank 1 did not respond" in on_ranks(2, lose_a_rank)[0]
 
@@ -81,6 +83,7 @@ def wait_in_the_sum_for_the_first_layer() -> list[bool]:
     return seen
 
 
+@pytest.mark.ring("all")
 def test_backward_continues_while_a_bucket_is_summed() -> None:
     for seen in on_ranks(2, wait_in_the_sum_for_the_first_layer):
         assert len(seen) > 1

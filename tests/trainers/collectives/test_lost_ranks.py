@@ -129,6 +129,7 @@ def folders(fatal_signal: signal.Signals, tmp_path_factory: pytest.TempPathFacto
             process.join()
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_all_other_ranks_name_the_failed_rank_within_the_timeout(
     name: str, fatal_signal: signal.Signals, folders: dict[str, Path]
@@ -168,6 +169,7 @@ def sum_with_one_done_and_one_stalled() -> str:
     return "; ".join(store.get(f"report-{rank}").decode() for rank in (0, 3))  # get() waits for both
 
 
+@pytest.mark.ring("all")
 def test_a_rank_that_is_done_is_not_taken_for_the_failed_rank() -> None:
     """Rank 1 has its sum and does other work, rank 2 never starts the sum: the other ranks must name rank 2 alone."""
     for reports in on_ranks(WORLD, sum_with_one_done_and_one_stalled):

@@ -54,6 +54,7 @@ def raise_in_a_process(rank: int, world: int, soft: int, hard: int) -> subproces
     return subprocess.run([sys.executable, "-c", code], cwd=HOUSE, capture_output=True, text=True)
 
 
+@pytest.mark.ring("all")
 def test_a_rank_raises_its_limit_and_rank_0_says_when_that_is_too_low() -> None:
     hard = 1200
     assert raise_in_a_process(1, 512, 256, hard).stdout == f"True {hard} {hard}\n"

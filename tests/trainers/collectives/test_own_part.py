@@ -50,6 +50,7 @@ def test_a_ranks_own_part_of_every_color_is_its_part_of_the_proven_plan(world: i
 LARGE = [*SHAPES, choices.Colors(), choices.Colors(k=4096), choices.Server(servers=4096), choices.Torus(rows=63)]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.usefixtures("no_collections")
 @pytest.mark.parametrize("choice", LARGE, ids=choices.describe_collective)
 @pytest.mark.parametrize("nodes", [1, 512])

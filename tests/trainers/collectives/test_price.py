@@ -113,6 +113,7 @@ def test_equal_rounds_cost_the_same_as_rounds_that_are_evaluated_separately() ->
 
 @pytest.mark.usefixtures("no_collections")
 @pytest.mark.parametrize("shape", [(512, 8), (4096, 1)])
+@pytest.mark.ring("all")
 def test_every_plan_of_4096_ranks_is_priced_within_ten_seconds(shape: tuple[int, int]) -> None:
     """Bound the growth: one call per send instead of one per round takes minutes here; the slowest plan takes 2 s."""
     net = network(*shape)

@@ -46,6 +46,7 @@ def sum_all() -> dict[tuple[str, int, torch.dtype], tuple[Tensor, Tensor, Tensor
     return out
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 6])
 def test_every_plan_gives_the_backends_sum_with_the_same_bits_on_every_rank(world: int) -> None:
     results = on_ranks(world, sum_all)
@@ -73,6 +74,7 @@ def sum_integers() -> list[Tensor]:
     return parts
 
 
+@pytest.mark.ring("all")
 def test_whole_numbers_sum_exactly() -> None:
     on_ranks(4, sum_integers)
 

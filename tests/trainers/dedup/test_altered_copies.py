@@ -12,6 +12,7 @@ from trainers.data.dedup.repeated_glyphs import make_glyphs, repeated_glyphs, se
 DEFAULT = HashSettings()
 
 
+@pytest.mark.ring("all")
 def test_copies_of_glyphs_are_found_at_the_default() -> None:
     train = make_glyphs(DUPLICATES, 0).train
     precision, recall = pair_scores(search(train, DEFAULT).leader_of_N, train.original_N)
@@ -19,6 +20,7 @@ def test_copies_of_glyphs_are_found_at_the_default() -> None:
     assert recall > 0.95
 
 
+@pytest.mark.ring("all")
 def test_copies_of_pictures_are_found_at_the_default() -> None:
     made = inject(pictures(1000, 96, seed=1), DUPLICATES, seed=2)
     hash_NW = hash_pixels(made.x_N.transpose(0, 3, 1, 2), DEFAULT.kind, DEFAULT.bits)

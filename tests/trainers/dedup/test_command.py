@@ -162,6 +162,7 @@ def test_a_folder_without_images_ends_with_its_name(
     assert f"{tmp_path} has no image" in capsys.readouterr().err
 
 
+@pytest.mark.ring("all")
 def test_the_module_runs_as_a_program_with_progress_on_stderr(root: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trainers.data.dedup", str(root), "--out", str(tmp_path / "out")]
     done = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=True)
@@ -170,6 +171,7 @@ def test_the_module_runs_as_a_program_with_progress_on_stderr(root: Path, tmp_pa
     assert printed_data(done.stdout)["train_samples"] == 10
 
 
+@pytest.mark.ring("all")
 def test_the_bigbatch_command_passes_its_options_on(
     root: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

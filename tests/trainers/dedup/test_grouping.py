@@ -60,6 +60,7 @@ def test_groups_equal_those_of_all_pairs(
     assert group_hashes(hash_NW, threshold).tolist() == compare_all_pairs(hash_NW, threshold)
 
 
+@pytest.mark.ring("all")
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 120),
@@ -151,6 +152,7 @@ def test_long_and_short_runs_are_compared_like_all_pairs(
     assert (everything[found] == everything).all()
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("centers", [3, 2000])
 def test_more_hashes_than_are_compared_one_by_one_are_grouped_as_by_all_pairs(centers: int) -> None:
     hash_NW = near_copies(np.random.default_rng(7), FEW + 4000, 1, centers=centers, flips=12)

@@ -60,6 +60,7 @@ def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
     main()
 
 
+@pytest.mark.ring("all")
 def test_a_rank_takes_images_and_options_from_the_spec_and_logs_steps_and_figures(
     images: Path, run_folder: Path
 ) -> None:

@@ -30,6 +30,7 @@ def options_of(**choices: Any) -> KFACOptions:
     return KFACOptions(damping=Staged(0.02), decay=0.7, **{"kl_clip": 0.01, **intervals, **choices})
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-10), (torch.float32, 1e-5)])
 @pytest.mark.parametrize("of", [IMAGES, VOLUMES], ids=["images", "volumes"])

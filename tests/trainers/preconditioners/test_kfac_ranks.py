@@ -54,6 +54,7 @@ def train_with_each() -> dict[str, list[Tensor]]:
     return found
 
 
+@pytest.mark.ring("all")
 def test_every_variant_on_four_ranks_equals_one_rank() -> None:
     expected = {}
     for method in ("eigen", "inverse"):
@@ -93,6 +94,7 @@ def count_sent(fraction: float, method: Method) -> list[tuple[int, int, int]]:
     return [(a - x, b - y, c - z) for (a, b, c), (x, y, z) in zip(per_step, before, strict=True)]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("method", ["eigen", "inverse"])
 def test_the_numbers_sent_equal_the_formula(method: str) -> None:
     net_blocks = train(make_net(), batches(1, BATCH), options()).blocks
@@ -147,6 +149,7 @@ def train_with_16_bits() -> dict[str, Tensor]:
     return found
 
 
+@pytest.mark.ring("all")
 def test_factors_in_16_bits_are_near_those_in_32_and_equal_on_all_ranks() -> None:
     of_ranks = on_ranks(2, train_with_16_bits)
     exact = of_ranks[0]["float32"]

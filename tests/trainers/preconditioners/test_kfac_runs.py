@@ -39,6 +39,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("case", CASES)
 def test_a_killed_run_resumes_to_the_bit(case: str, tmp_path: Path) -> None:
     """SIGKILL to one rank between two updates of the inverses, and at the last step to all."""
@@ -54,6 +55,7 @@ def test_a_killed_run_resumes_to_the_bit(case: str, tmp_path: Path) -> None:
     assert isinstance(events(killed)[-1], Finished)
 
 
+@pytest.mark.ring("all")
 def test_another_number_of_ranks_goes_on_with_the_same_factors(tmp_path: Path) -> None:
     choices = SMALL | {"preconditioner": EVERY | {"variant": "hybrid", "fraction": 0.5, "factor_every": 1}}
     whole = prepare(tmp_path / "whole", **choices)
@@ -65,6 +67,7 @@ def test_another_number_of_ranks_goes_on_with_the_same_factors(tmp_path: Path) -
     assert curve_of_last(folder) == pytest.approx(curve(whole), rel=1e-4)
 
 
+@pytest.mark.ring("all")
 def test_the_time_split_has_the_parts_of_kfac(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **SMALL | {"preconditioner": EVERY})
     assert attempt(folder, 1) == [0, 0]

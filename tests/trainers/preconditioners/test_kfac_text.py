@@ -89,6 +89,7 @@ def train_gpt(fraction: float, passes: int) -> list[Tensor]:
     return [p.detach() for p in net.parameters()]
 
 
+@pytest.mark.ring("all")
 def test_a_gpt_on_two_ranks_and_in_two_passes_equals_one_rank() -> None:
     (alone,) = on_ranks(1, train_gpt, 1.0, 1)
     for ranks, fraction, passes in ((1, 1.0, 2), (2, 1.0, 1), (2, 0.0, 2)):
@@ -97,6 +98,7 @@ def test_a_gpt_on_two_ranks_and_in_two_passes_equals_one_rank() -> None:
                 torch.testing.assert_close(p, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.ring("all")
 def test_a_gpt_learns_with_kfac_and_two_ranks_have_the_losses_of_one(tmp_path: Path) -> None:
     kfac = {"kind": "kfac", "factor_every": 1, "inverse_every": 4, "damping": 0.03, "variant": "layer_wise"}
     sgd = {"optimizer": {"kind": "sgd", "momentum": 0.9}, "schedule": {"kind": "constant", "rate": 0.05}}

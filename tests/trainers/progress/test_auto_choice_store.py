@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -33,6 +34,7 @@ def test_small_vectors_use_the_tree_and_large_vectors_the_ring() -> None:
     assert prices[0].runner_seconds(boundary * 2) < prices[1].runner_seconds(boundary * 2)
 
 
+@pytest.mark.ring("all")
 def test_a_run_reports_and_stores_its_choices_and_a_second_attempt_sums_bit_identically(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", collective={"kind": "auto"})
     assert finish(start(folder))[0] == 0

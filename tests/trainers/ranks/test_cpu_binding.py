@@ -115,6 +115,7 @@ def test_one_node_is_preferred_and_several_are_interleaved() -> None:
     )
 
 
+@pytest.mark.ring("all")
 def test_a_run_stores_the_binding_of_its_ranks(tmp_path: Path) -> None:
     """Two tasks as srun starts them, on this machine."""
     resources: dict[str, Any] = {"kind": "slurm", "many_core": {"cpus": 8, "parts": 2, "cluster_mode": "quad"}}

@@ -112,6 +112,7 @@ def test_the_group_has_gloo_next_to_nccl() -> None:
     assert devices.group_backend(torch.device("cuda", 3)) == "cpu:gloo,cuda:nccl"
 
 
+@pytest.mark.ring("all")
 def test_a_run_that_requests_gpus_fails_where_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     resources = {"kind": "local", "ranks_per_node": 2, "gpus_per_rank": 1}

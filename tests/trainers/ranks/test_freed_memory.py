@@ -4,6 +4,8 @@ import resource
 import subprocess
 import sys
 
+import pytest
+
 GRADIENT_PAGES = 6_000_000 * 4 // resource.getpagesize()
 
 PROGRAM = """
@@ -31,6 +33,7 @@ def faults(*arguments: str) -> int:
     return int(subprocess.check_output([sys.executable, "-c", PROGRAM, *arguments], text=True))
 
 
+@pytest.mark.ring("all")
 def test_the_next_step_reuses_the_memory_of_freed_gradients_without_page_faults() -> None:
     # the address of the heap is random, and so one gradient may get new pages within the ten steps
     reused, given_back = faults("reuse"), faults()

@@ -70,6 +70,7 @@ def test_a_process_that_a_rank_leaves_behind_holds_nothing_up(capfd: pytest.Capt
     assert time.monotonic() - began < PATIENCE_S
 
 
+@pytest.mark.ring("all")
 def test_a_process_that_goes_on_writing_does_not_hold_the_end_up(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.usefixtures("many_files")
 def test_a_meeting_of_512_ranks_costs_each_a_constant_number_of_operations_on_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -156,6 +157,7 @@ def fail(folder: RunFolder, rank: int) -> tuple[RankFailure, float]:
     return rank_failures.record_failure(folder, 1, info_of(rank), error), time.monotonic() - start
 
 
+@pytest.mark.ring("all")
 def test_the_wait_for_the_cause_of_a_failure_costs_each_of_512_ranks_a_few_operations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ def endless(path: Path, **choices: Any) -> RunFolder:
     return prepare(path, epochs=ENDLESS, **choices)
 
 
+@pytest.mark.ring("all")
 def test_a_killed_rank_ends_the_job_and_is_reported(tmp_path: Path) -> None:
     """SIGKILL to rank 2, as the kernel sends when memory runs out: the rank cannot record its failure."""
     folder = endless(tmp_path / "run")
@@ -44,6 +45,7 @@ def test_a_killed_rank_ends_the_job_and_is_reported(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
+@pytest.mark.ring("all")
 def test_a_rank_that_stalls_is_reported(tmp_path: Path) -> None:
     """SIGSTOP to rank 2: its process does not end, so the ranks that wait for it record its failure."""
     folder = endless(tmp_path / "run", collective={"kind": "native", "timeout_s": STALL_S})
@@ -64,6 +66,7 @@ def test_a_rank_that_stalls_is_reported(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
+@pytest.mark.ring("all")
 def test_a_rank_that_stalls_in_an_evaluation_is_reported(tmp_path: Path) -> None:
     """Rank 3 sends itself SIGSTOP before the ranks evaluate the model together."""
     folder = endless(tmp_path / "run", collective={"kind": "ring", "timeout_s": STALL_S})
@@ -76,6 +79,7 @@ def test_a_rank_that_stalls_in_an_evaluation_is_reported(tmp_path: Path) -> None
     until(lambda: not group(job.pid))
 
 
+@pytest.mark.ring("all")
 def test_a_rank_records_which_rank_it_lost(tmp_path: Path) -> None:
     """As on Slurm, where no parent process sees the end of the other rank: the rank records its collective's error."""
     folder = prepare(tmp_path / "run")
@@ -112,6 +116,7 @@ def test_a_broken_connection_of_the_trainer_within_the_standard_library_is_an_ec
     assert [fall.echo for fall in folder.read_rank_failures(1)] == [False, True]
 
 
+@pytest.mark.ring("all")
 def test_a_rank_whose_model_calls_exit_records_it(tmp_path: Path) -> None:
     """sys.exit in a user's module, on every rank."""
     (tmp_path / "leaves_at_once.py").write_text("import sys\nsys.exit('no licence is left')\n")
@@ -133,6 +138,7 @@ def test_a_resumed_rank_does_not_overwrite_the_record_of_its_stall(tmp_path: Pat
     assert (first.rank, first.kind, first.round) == (2, FailureKind.COLLECTIVE_TIMEOUT, 3)
 
 
+@pytest.mark.ring("all")
 def test_the_parent_records_that_rank_0_was_killed(tmp_path: Path) -> None:
     """SIGKILL to rank 0, which alone may write events: only the record remains."""
     folder = endless(tmp_path / "run")
@@ -145,6 +151,7 @@ def test_the_parent_records_that_rank_0_was_killed(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
+@pytest.mark.ring("all")
 def test_no_rank_survives_a_killed_parent(tmp_path: Path) -> None:
     """SIGKILL to the parent process only."""
     folder = endless(tmp_path / "run")
@@ -155,6 +162,7 @@ def test_no_rank_survives_a_killed_parent(tmp_path: Path) -> None:
     until(lambda: not group(job.pid))
 
 
+@pytest.mark.ring("all")
 def test_a_signal_to_the_process_group_pauses_all_ranks(tmp_path: Path) -> None:
     """SIGTERM to the process group, as the scheduler sends to a local job."""
     folder = endless(tmp_path / "run")
@@ -167,6 +175,7 @@ def test_a_signal_to_the_process_group_pauses_all_ranks(tmp_path: Path) -> None:
     assert not any(isinstance(event, Failed) for event in events(folder))
 
 
+@pytest.mark.ring("all")
 def test_a_loss_that_is_not_finite_ends_the_run_and_is_located(tmp_path: Path) -> None:
     """A learning rate of 1e9 with SGD: the weights exceed float32's range within a few steps."""
     rates = {"kind": "constant", "rate": 1e9}
@@ -183,6 +192,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_is_located(tmp_path: Path) -
     assert "Traceback" in errors
 
 
+@pytest.mark.ring("all")
 def test_the_first_failure_is_the_reason_and_not_its_echoes(tmp_path: Path) -> None:
     """Only rank 3 cannot load its data: the connections of the other ranks break."""
     folder = prepare(tmp_path / "run")
@@ -196,6 +206,7 @@ def test_the_first_failure_is_the_reason_and_not_its_echoes(tmp_path: Path) -> N
     assert "OSError" in folder.read_rank_failures(1)[0].trace
 
 
+@pytest.mark.ring("all")
 def test_the_first_of_two_failures_is_reported_despite_a_fast_clock(tmp_path: Path) -> None:
     """Rank 3 fails a second after rank 1, whose clock is ten minutes fast.
 

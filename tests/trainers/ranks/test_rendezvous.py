@@ -39,6 +39,7 @@ def listening_addresses(process: psutil.Process) -> set[tuple[str, int]]:
     return {(it.laddr.ip, it.laddr.port) for it in sockets if it.status == psutil.CONN_LISTEN}
 
 
+@pytest.mark.ring("all")
 def test_all_ranks_listen_on_the_published_address_only(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", epochs=100_000, **TWO_RANKS)
     job = start(folder)
@@ -56,6 +57,7 @@ def test_all_ranks_listen_on_the_published_address_only(tmp_path: Path) -> None:
         job.wait()
 
 
+@pytest.mark.ring("all")
 def test_a_run_goes_on_among_strangers(tmp_path: Path) -> None:
     """Forces processes without the secret at the store of a run that starts: a forged rank, noise, and silence."""
     undisturbed = prepare(tmp_path / "undisturbed", **TWO_RANKS)
@@ -76,6 +78,7 @@ def test_a_run_goes_on_among_strangers(tmp_path: Path) -> None:
     assert losses(folder) == losses(undisturbed)
 
 
+@pytest.mark.ring("all")
 def test_every_attempt_has_its_own_secret_which_only_its_user_can_read(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **TWO_RANKS)
     points = []

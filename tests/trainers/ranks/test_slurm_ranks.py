@@ -19,6 +19,7 @@ def slurm_folder(path: Path, **choices: object) -> RunFolder:
     return prepare(path, resources=RESOURCES, collective={"kind": "ring"}, **choices)
 
 
+@pytest.mark.ring("all")
 def test_two_tasks_find_each_other_through_the_folder_and_train(tmp_path: Path) -> None:
     folder = slurm_folder(tmp_path / "run")
     jobs = [start(folder, environment=srun_variables(number)) for number in (1, 0)]  # rank 1 waits for rank 0
@@ -30,6 +31,7 @@ def test_two_tasks_find_each_other_through_the_folder_and_train(tmp_path: Path) 
     assert folder.read_claim(1) == "77"
 
 
+@pytest.mark.ring("all")
 def test_slurm_s_warning_pauses_the_run_and_another_job_resumes_it(tmp_path: Path) -> None:
     """SIGUSR2 to the tasks, as Slurm sends before the time limit; then the next attempt, as job 78."""
     folder = slurm_folder(tmp_path / "run", epochs=60)
@@ -46,6 +48,7 @@ def test_slurm_s_warning_pauses_the_run_and_another_job_resumes_it(tmp_path: Pat
     assert [event.step for event in results] == list(range(1, 301)), "no step was taken twice"
 
 
+@pytest.mark.ring("all")
 def test_a_killed_task_leaves_only_an_echo(tmp_path: Path) -> None:
     """SIGKILL to task 1, as after an OOM kill: task 0 knows only that the connection to rank 1 broke."""
     folder = slurm_folder(tmp_path / "run", epochs=100_000)
@@ -74,6 +77,7 @@ def test_a_second_step_of_a_job_does_not_repeat_its_attempt(tmp_path: Path) -> N
     assert "this is job 77 (step 1)" in errors
 
 
+@pytest.mark.ring("all")
 def test_a_world_size_other_than_the_spec_s_is_refused(tmp_path: Path) -> None:
     """Slurm starts three tasks, the spec asks for two."""
     folder = slurm_folder(tmp_path / "run")
@@ -113,6 +117,7 @@ def test_a_run_of_a_shared_job_is_identified_by_its_member_number(tmp_path: Path
     assert folder.has_started_again(1)
 
 
+@pytest.mark.ring("all")
 def test_a_local_run_inside_a_slurm_shell_is_local(tmp_path: Path) -> None:
     """A shell inside an allocation has Slurm's variables, although srun did not start the run."""
     folder = prepare(tmp_path / "run")

@@ -122,6 +122,7 @@ def equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("saved_world", [WORLD, 5, 2])
 def test_a_resumed_run_reads_each_file_once(saved_world: int, tmp_path: Path) -> None:
     """Every rank used to read the manifest and the shared part."""
@@ -155,6 +156,7 @@ def start_counted(path: str, saved_world: int, norm: bool) -> tuple[dict[str, in
     return counted, sizes[-1], equal(parameters, dict(saved["shared"]["parameters"]))
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("saved_world", "norm"), [(WORLD, True), (5, True), (5, False)])
 def test_initial_weights_read_what_they_need(saved_world: int, norm: bool, tmp_path: Path) -> None:
     """Where the worlds differ, every rank used to read the parts of all; and the optimizer's state travels to none."""
@@ -182,6 +184,7 @@ def resume_torn(path: str, torn: str) -> tuple[int, list[str], bool]:
     return found.step, found.notes, equal(state.shared_state()["parameters"], saved["shared"]["parameters"])
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("torn", [MANIFEST, SHARED, rank_part(2)])
 def test_all_ranks_pass_over_a_torn_file_though_one_rank_alone_reads_it(torn: str, tmp_path: Path) -> None:
     found = on_ranks(WORLD, resume_torn, str(tmp_path), torn)
@@ -216,6 +219,7 @@ def resume_without_rank_0(path: str) -> str:
     return ""
 
 
+@pytest.mark.ring("all")
 def test_a_kill_of_the_rank_that_sends_ends_the_others_and_harms_no_checkpoint(tmp_path: Path) -> None:
     _, *errors = on_ranks(WORLD, resume_without_rank_0, str(tmp_path), victim=0)
     assert all("onnection" in error for error in errors)

@@ -51,6 +51,7 @@ def newest(folder: RunFolder) -> dict[str, dict[str, Any]]:
     return {part: directory.read_part(name, manifest, part) for part in manifest.parts}
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     "rule",
     [
@@ -75,6 +76,7 @@ def test_a_killed_run_has_the_losses_of_an_uninterrupted_run(rule: dict[str, Any
     assert 4 <= event.step <= 8
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("rule", SERVED, ids=name_of)
 def test_a_killed_asynchronous_run_resumes_every_replica_at_its_step(rule: dict[str, Any], tmp_path: Path) -> None:
     """SIGKILL to rank 0: every replica then makes one exchange for each remaining step, as the center counts."""
@@ -105,6 +107,7 @@ def curve_of_last(folder: RunFolder) -> dict[int, float | None]:
     return dict(sorted(results.items()))
 
 
+@pytest.mark.ring("all")
 def test_a_worker_without_saved_state_starts_from_the_center(tmp_path: Path) -> None:
     """Forces SIGKILL of rank 2 in its first epoch, before the later checkpoints, and of rank 0 at step 65."""
     often = {"checkpoint": {"every_steps": 20}}
@@ -117,6 +120,7 @@ def test_a_worker_without_saved_state_starts_from_the_center(tmp_path: Path) -> 
     assert isinstance(events(folder)[-1], Finished)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("rule", "victims", "blow"),
     [
@@ -148,6 +152,7 @@ def test_a_signal_pauses_the_run_and_it_resumes(
 STEPS_OF_12 = 60
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("variant", ["sync2", "async"])
 def test_on_more_ranks_new_replicas_start_from_the_center(variant: str, tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **small({"kind": "easgd", "variant": variant}, epochs=12))
@@ -163,6 +168,7 @@ def test_on_more_ranks_new_replicas_start_from_the_center(variant: str, tmp_path
     assert len(losses(folder)) >= STEPS_OF_12
 
 
+@pytest.mark.ring("all")
 def test_the_shared_part_of_a_checkpoint_is_the_center(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **small({"kind": "easgd", "variant": "sync2"}, checkpoint={"at_end": True}))
     assert attempt(folder, 1) == [0, 0, 0]

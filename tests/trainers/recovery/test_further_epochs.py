@@ -30,6 +30,7 @@ def weights(folder: RunFolder, **change: object) -> dict[str, Any]:
     return {"run": 1, "folder": str(folder.path), "checkpoint": found.name, **change}
 
 
+@pytest.mark.ring("all")
 def test_a_run_that_goes_on_equals_a_run_of_that_length_bit_for_bit(tmp_path: Path) -> None:
     whole = prepare(tmp_path / "whole", **OPEN_END, epochs=4)
     assert attempt(whole, 1) == [0, 0]
@@ -46,6 +47,7 @@ def test_a_run_that_goes_on_equals_a_run_of_that_length_bit_for_bit(tmp_path: Pa
     assert list(curve(whole)) == list(range(1, longer.steps + 1))
 
 
+@pytest.mark.ring("all")
 def test_a_schedule_that_depends_on_the_total_is_not_extended(tmp_path: Path) -> None:
     """Forces the fault: somebody writes more epochs into the spec of a run whose rates depend on their number."""
     folder = prepare(tmp_path / "run", **{**OPEN_END, "schedule": {"kind": "cosine", "rate": 0.05}}, epochs=1)
@@ -58,6 +60,7 @@ def test_a_schedule_that_depends_on_the_total_is_not_extended(tmp_path: Path) ->
     assert "epochs is 1 there and 2 here" in failure.reason
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("averaging", [{}, AVERAGED], ids=["weights", "average"])
 def test_the_weights_of_another_run_are_evaluated_without_a_step(averaging: dict[str, Any], tmp_path: Path) -> None:
     source = prepare(tmp_path / "source", **OPEN_END, **averaging)
@@ -72,6 +75,7 @@ def test_the_weights_of_another_run_are_evaluated_without_a_step(averaging: dict
     assert finished.step == folder.read_spec().steps == 0
 
 
+@pytest.mark.ring("all")
 def test_training_starts_from_the_weights_of_another_run(tmp_path: Path) -> None:
     source = prepare(tmp_path / "source", **OPEN_END)
     assert attempt(source, 1) == [0, 0]
@@ -88,6 +92,7 @@ def test_training_starts_from_the_weights_of_another_run(tmp_path: Path) -> None
     assert first < random / 2
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("change", "message"),
     [({"checkpoint": "step-0000000001-attempt-1"}, "cannot be read"), ({}, "a checkpoint of another model")],

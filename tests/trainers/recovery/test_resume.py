@@ -32,6 +32,7 @@ def resumed(folder: RunFolder) -> list[Resumed]:
     return [event for event in events(folder) if isinstance(event, Resumed)]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("net", "choices"),
     [
@@ -72,6 +73,19 @@ def test_a_run_killed_several_times_has_the_losses_of_an_uninterrupted_run(
     assert marks == [(2, 0, 1), (3, 4, 1), (4, 8, 2)], "a restart from the first step is reported too"
 
 
+def test_a_killed_run_on_two_ranks_resumes_to_the_bit(tmp_path: Path) -> None:
+    """SIGKILL to both ranks in the second epoch, a step after a checkpoint."""
+    whole = prepare(tmp_path / "whole", **SMALL)
+    assert attempt(whole, 1) == [0, 0]
+    killed = prepare(tmp_path / "killed", **SMALL)
+    assert attempt(killed, 1, blow=Signal(KILL, after=7), victims=[0, 1]) == [-KILL, -KILL]
+    assert attempt(killed, 2) == [0, 0]
+    for name in ("loss", "heldout_loss", "heldout_accuracy", "learning_rate"):
+        assert curve(killed, name) == curve(whole, name)
+    assert [(event.attempt, event.step, event.lost_steps) for event in resumed(killed)] == [(2, 6, 1)]
+
+
+@pytest.mark.ring("all")
 def test_all_ranks_skip_a_damaged_checkpoint_and_report_it(tmp_path: Path) -> None:
     """Forces a wrong bit in rank 1's part of the newest checkpoint, which rank 0 does not read."""
     whole = prepare(tmp_path / "whole", **SMALL)
@@ -90,6 +104,7 @@ def test_all_ranks_skip_a_damaged_checkpoint_and_report_it(tmp_path: Path) -> No
     assert curve(folder) == curve(whole)
 
 
+@pytest.mark.ring("all")
 def test_with_another_number_of_ranks_a_run_has_the_same_images_in_each_step(tmp_path: Path) -> None:
     """The losses are equal to rounding, with a model in which images do not depend on each other."""
     whole = prepare(tmp_path / "whole", **SMALL)
@@ -117,6 +132,7 @@ def curve_of_last(folder: RunFolder) -> dict[int, float]:
     return {line["step"]: line["values"]["loss"] for line in results if "loss" in line.get("values", {})}
 
 
+@pytest.mark.ring("all")
 def test_a_checkpoint_of_another_run_is_refused_with_the_differences(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **SMALL)
     attempt(folder, 1, blow=Signal(TERM, after=3))
@@ -133,6 +149,7 @@ def test_a_checkpoint_of_another_run_is_refused_with_the_differences(tmp_path: P
     assert attempt(folder, 3) == [0, 0]
 
 
+@pytest.mark.ring("all")
 def test_a_changed_model_with_the_same_name_is_refused_with_its_layer(tmp_path: Path) -> None:
     folder = prepare(tmp_path / "run", **SMALL)
     attempt(folder, 1, blow=Signal(TERM, after=3), net="dropout")
@@ -142,6 +159,7 @@ def test_a_changed_model_with_the_same_name_is_refused_with_its_layer(tmp_path: 
     assert "a checkpoint of another model" in failed.reason
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("victims", [[1], [0], [0, 1]], ids=["one", "first", "all"])
 @pytest.mark.parametrize("blow", [TERM, signal.SIGUSR2])
 def test_a_signal_to_any_rank_pauses_all_ranks_at_one_step(
@@ -162,6 +180,7 @@ def test_a_signal_to_any_rank_pauses_all_ranks_at_one_step(
     assert list(curve(folder)) == list(range(1, STEPS + 1))
 
 
+@pytest.mark.ring("all")
 def test_a_run_that_cannot_be_saved_continues_and_reports_it(tmp_path: Path) -> None:
     """Forces a full disk for every checkpoint part of rank 1."""
     folder = prepare(tmp_path / "run", **SMALL)

@@ -59,6 +59,7 @@ def step_without_gradient() -> tuple[Tensor, Tensor]:
     return net.weight.detach(), net.bias.detach()
 
 
+@pytest.mark.ring("all")
 def test_an_exempt_bias_does_not_decay() -> None:
     [(weight, bias)] = on_ranks(1, step_without_gradient)
     torch.testing.assert_close(weight, torch.full((2, 2), 1 - RATE * DECAY))
@@ -76,6 +77,7 @@ def step_with_scale() -> list[tuple[float, float]]:
     return seen
 
 
+@pytest.mark.ring("all")
 def test_gradients_are_unscaled_and_an_overflow_leaves_the_center_and_its_velocity() -> None:
     [seen] = on_ranks(1, step_with_scale)
     first = 1 - RATE
@@ -83,6 +85,7 @@ def test_gradients_are_unscaled_and_an_overflow_leaves_the_center_and_its_veloci
     assert seen[2][0] == pytest.approx(first - MOMENTUM * RATE)  # the velocity of the first step, decayed once
 
 
+@pytest.mark.ring("all")
 def test_a_float16_run_learns(tmp_path: Path) -> None:
     resources = {"kind": "local", "ranks_per_node": 2}
     learned = {**RUN, "optimizer": {"kind": "sgd", "momentum": 0.0}, "epochs": 6, "resources": resources}

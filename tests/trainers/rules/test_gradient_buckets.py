@@ -79,6 +79,7 @@ def learn(packed: bool, overlap: bool) -> tuple[list[int], list[bool], Tensor]:
     return lengths, is_beside, torch.cat([p.detach().flatten() for p in model.parameters()])
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("packed", "overlap", "lengths"),
     [
@@ -121,6 +122,7 @@ def learn_of_a_part() -> tuple[list[int], Tensor]:
     return lengths, torch.stack([layer.bias.detach().unique() for layer in layers]).flatten()
 
 
+@pytest.mark.ring("all")
 def test_a_layer_without_a_last_pass_is_summed_with_its_earlier_gradients() -> None:
     for lengths, biases in on_ranks(2, learn_of_a_part):
         assert lengths == [LAYER, LAYER, LAYER + EXTRA_VALUES]
@@ -153,5 +155,6 @@ def lose_a_rank_in_backward() -> list[int]:
     return []
 
 
+@pytest.mark.ring("all")
 def test_a_rank_killed_in_backward_is_reported_by_the_other_ranks() -> None:
     assert on_ranks(3, lose_a_rank_in_backward, victim=1) == [[1], None, [1]]

@@ -19,6 +19,7 @@ ELASTIC = {
 }
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     "rule",
     [
@@ -39,6 +40,7 @@ def test_a_run_learns_with_every_kind_of_rule(rule: dict[str, object], tmp_path:
     assert accuracies[-1] > 0.8
 
 
+@pytest.mark.ring("all")
 def test_an_asynchronous_run_continues_without_a_killed_worker(tmp_path: Path) -> None:
     """Forces SIGKILL of rank 2 after a few steps of rank 0."""
     folder = prepare(tmp_path, **{**ELASTIC, "rule": {"kind": "easgd", "variant": "async"}, "epochs": 80})
@@ -53,6 +55,7 @@ def test_an_asynchronous_run_continues_without_a_killed_worker(tmp_path: Path) -
     assert [fall.rank for fall in folder.read_rank_failures(1)] == [2]
 
 
+@pytest.mark.ring("all")
 def test_an_asynchronous_run_ends_without_a_hung_worker_and_names_it(tmp_path: Path) -> None:
     """Forces SIGSTOP of rank 2: its process neither exchanges nor ends, and the job must not wait for it."""
     hung = {"rule": {"kind": "easgd", "variant": "async"}, "collective": {"kind": "native", "timeout_s": 5.0}}
@@ -66,6 +69,7 @@ def test_an_asynchronous_run_ends_without_a_hung_worker_and_names_it(tmp_path: P
     assert "it did not come to the center for 5 s" in {lost.rank: lost.reason for lost in folder.read_lost_ranks()}[2]
 
 
+@pytest.mark.ring("all")
 def test_the_end_of_rank_0_ends_the_run(tmp_path: Path) -> None:
     """Forces SIGKILL of rank 0 after a few steps."""
     folder = prepare(tmp_path, **{**ELASTIC, "rule": {"kind": "async_sgd"}, "epochs": 100})

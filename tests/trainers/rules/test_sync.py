@@ -46,6 +46,7 @@ def alone(x_N: Tensor) -> None:
     """Do nothing: the sum over a world of one."""
 
 
+@pytest.mark.ring("all")
 def test_four_ranks_equal_one_process_on_the_whole_batch() -> None:
     expected_losses, expected = train(0, 1, alone)
     for of_rank in on_ranks(WORLD, train_with_each):
@@ -67,6 +68,7 @@ def average_with_an_unused_and_a_frozen_layer() -> tuple[list[Tensor], bool]:
     return [p.detach() for p in model.parameters()], all(p.grad is None for p in model.parameters())
 
 
+@pytest.mark.ring("all")
 def test_an_unused_layer_counts_as_zero_and_a_frozen_layer_does_not_change() -> None:
     for flatten_weights, is_clear in on_ranks(2, average_with_an_unused_and_a_frozen_layer):
         # 1 - (1/2 of a gradient of 1, and a decay of 1/2)

@@ -90,6 +90,7 @@ def block_of(y_BTD: Tensor, name: str, shape: Shape, rank: int) -> Tensor:
     return parts.chunk(shape.side, dim=3)[at[axis]].flatten(2)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_layer_has_the_outputs_and_gradients_of_the_dense_net(shape: Shape, dtype: torch.dtype) -> None:
@@ -109,6 +110,7 @@ def test_every_layer_has_the_outputs_and_gradients_of_the_dense_net(shape: Shape
     assert all(own.keys() == gradients.keys() for *_, own in ranks)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("shape", SHAPES[2:], ids=str)
 def test_an_untied_head_has_its_own_gradient(shape: Shape) -> None:
     _, _, gradients = traced_pass(dense_net(torch.float64, is_tied=False), TokenCrossEntropy())
@@ -119,6 +121,7 @@ def test_an_untied_head_has_its_own_gradient(shape: Shape) -> None:
         torch.testing.assert_close(joined, gradient, atol=1e-10, rtol=1e-10)
 
 
+@pytest.mark.ring("all")
 def test_a_cube_of_side_3_has_the_gradients_of_the_dense_net() -> None:
     torch.manual_seed(1)
     dense = GPT(27, context=2, width=27, layers=1, heads=3, has_tied_head=True).double()
@@ -136,6 +139,7 @@ def test_a_cube_of_side_3_has_the_gradients_of_the_dense_net() -> None:
         torch.testing.assert_close(join(name, [own[name] for own in ranks], shape), gradient, atol=1e-10, rtol=1e-10)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_a_pass_sends_the_words_of_the_formulas_and_every_rank_sends_as_many(shape: Shape) -> None:
     mesh = ThreadMesh(shape)

@@ -85,6 +85,7 @@ def shares(shape: Shape) -> tuple[dict[str, float], dict[str, float]]:
     return parts, layers
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("shape", [CUBE, Shape("two_d", 2)], ids=str)
 def test_a_rank_has_its_share_of_parameters_gradients_and_saved_activations(shape: Shape) -> None:
     """1 / q^3 on a cube and 1 / q^2 on a square, within 5 %, together and in every layer."""
@@ -97,6 +98,7 @@ def test_a_rank_has_its_share_of_parameters_gradients_and_saved_activations(shap
         assert share <= 1.05 / shape.size, name
 
 
+@pytest.mark.ring("all")
 def test_a_cube_that_saves_gathered_blocks_keeps_a_share_of_the_square_of_its_side() -> None:
     """X / q^2 and W / q^2 of a layer, which the dense net counts as M K words of activations."""
     parts, layers = shares(Shape("three_d", 2, saves_gathered=True))
@@ -107,6 +109,7 @@ def test_a_cube_that_saves_gathered_blocks_keeps_a_share_of_the_square_of_its_si
     assert parts["activations"] > 1.5 / 8
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("n", [2, 8])
 def test_a_rank_of_a_line_keeps_the_inputs_of_norms_and_first_layers_whole(n: int) -> None:
     _, layers = shares(Shape("one_d", n))

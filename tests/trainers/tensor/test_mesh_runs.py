@@ -46,6 +46,7 @@ def curves(folder: RunFolder) -> dict[str, dict[int, float | None]]:
     return {name: curve(folder, name) for name in ("loss", "heldout_loss", "heldout_accuracy")}
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("mesh", [LINES | {"micro_batch": 4}, SQUARE, CUBE], ids=["two-lines", "square", "cube"])
 def test_a_mesh_has_the_losses_of_one_rank(
     mesh: dict[str, Any], dense: dict[str, dict[int, float | None]], tmp_path: Path
@@ -61,6 +62,7 @@ def test_a_mesh_has_the_losses_of_one_rank(
     assert all(seconds and seconds > 0 for seconds in communication.values())
 
 
+@pytest.mark.ring("all")
 def test_a_checkpoint_of_a_mesh_goes_on_on_every_other_mesh(
     dense: dict[str, dict[int, float | None]], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
+import pytest
 import torch
 
 from contract.spec.batch_schedule import Position
@@ -52,6 +53,7 @@ def read_epochs(feed: DataFeed, first: Position) -> list[tuple[float, list[int]]
     return steps
 
 
+@pytest.mark.ring("all")
 def test_no_epoch_but_the_first_waits_for_its_first_batch() -> None:
     """Workers that start anew take a second or two. The less of two waits is checked, since the host may be busy."""
     with closing(feed_of(Loader(2))) as feed:
@@ -60,6 +62,7 @@ def test_no_epoch_but_the_first_waits_for_its_first_batch() -> None:
     assert min(steps[STEPS][0], steps[2 * STEPS][0]) < 0.05
 
 
+@pytest.mark.ring("all")
 def test_loading_ahead_changes_no_batch_of_a_resumed_run() -> None:
     with closing(feed_of(Loader(2))) as feed, closing(feed_of(Loader(0))) as plain:
         start = Position(0, 0)

@@ -50,6 +50,7 @@ def evaluate_two_images(workers: int) -> float:
         return evaluate(Marked())[HELDOUT_ACCURACY]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_ranks_without_an_image_evaluate_too(workers: int) -> None:
     """Forces fewer held-out images than ranks: two ranks of four have none."""

@@ -57,6 +57,7 @@ def test_passes_on_one_rank_equal_one_large_batch(micro_batch: int) -> None:
     torch.testing.assert_close(flatten_weights, expected, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.ring("all")
 def test_passes_on_four_ranks_equal_one_large_batch_with_one_message_per_step() -> None:
     expected_losses, expected, _ = train(1, None)
     for losses, flatten_weights, messages in on_ranks(4, partial(train, 4, 2)):

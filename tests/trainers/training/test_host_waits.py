@@ -90,6 +90,7 @@ def waits(events: list[str]) -> list[str]:
     return [event for event in events if event not in parts]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("world", [1, 2])
 @pytest.mark.parametrize("optimizer", ["lars", "sgd", "lamb", "adamw"])
 def test_a_synchronous_step_waits_once_for_what_began_before_backward(
@@ -103,6 +104,7 @@ def test_a_synchronous_step_waits_once_for_what_began_before_backward(
         assert events.index("read copy") < events.index("update")
 
 
+@pytest.mark.ring("all")
 def test_where_the_means_travel_with_the_gradients_the_host_waits_before_the_update(tmp_path: Path) -> None:
     """This is how a step was on GPUs too: the count finds the waits."""
     for events in on_ranks(2, events_of_a_step, str(tmp_path), False, {}):
@@ -111,6 +113,7 @@ def test_where_the_means_travel_with_the_gradients_the_host_waits_before_the_upd
         assert len(waits(events)) > 1
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("variant", ["sync1", "sync2", "sync3"])
 def test_an_elastic_step_on_copies_of_the_center_waits_once_at_its_end(variant: str, tmp_path: Path) -> None:
     rule = {"kind": "easgd", "variant": variant, "rho": 0.1, "period": 1}
@@ -138,6 +141,7 @@ def both_losses(path: str, choices: dict[str, Any]) -> list[Any]:
     return [losses(path, as_on_gpus, choices) for as_on_gpus in (False, True)]
 
 
+@pytest.mark.ring("all")
 def test_early_means_change_no_weight_and_carry_the_requests(tmp_path: Path) -> None:
     for (expected, weights), (found, early_weights) in on_ranks(2, both_losses, str(tmp_path), {}):
         assert found == pytest.approx(expected, rel=1e-6)
@@ -159,6 +163,7 @@ def diverge(path: str) -> tuple[bool, list[bool]]:
     return loss != loss, [torch.equal(p, old) for p, old in zip(loop.state.model.parameters(), before, strict=True)]
 
 
+@pytest.mark.ring("all")
 def test_early_means_leave_the_weights_of_a_diverged_step_for_the_diagnosis(tmp_path: Path) -> None:
     """Forces a loss that is not a number on one of two ranks."""
     for is_nan, unchanged in on_ranks(2, diverge, str(tmp_path)):

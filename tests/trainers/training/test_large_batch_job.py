@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from contract.folder.events import Finished, Points
 from tests.testing.trainers.attempts import attempt
 from tests.testing.trainers.jobs import events, losses, prepare
 
 
+@pytest.mark.ring("all")
 def test_a_growing_batch_in_float16_passes_trains(tmp_path: Path) -> None:
     folder = prepare(
         tmp_path / "run",

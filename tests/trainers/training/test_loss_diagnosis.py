@@ -28,6 +28,7 @@ def diagnose_one() -> str:
     return diagnose(net, passes, precision=PLAIN)
 
 
+@pytest.mark.ring("all")
 def test_every_rank_reports_the_first_layer_and_its_rank() -> None:
     first, second = on_ranks(2, diagnose_one)
     assert first == second
@@ -54,11 +55,13 @@ def diagnose_float16() -> str:
     return diagnose(net, passes, precision=Precision(torch.float16, torch.device("cpu")))
 
 
+@pytest.mark.ring("all")
 def test_an_overflow_of_float16_is_found_in_float16() -> None:
     (results,) = on_ranks(1, diagnose_float16)
     assert "the first that is not finite is 2 (Linear) on rank 0" in results
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_diverged_run_reports_the_cause(ranks: int, tmp_path: Path) -> None:
     """A rate of 1e9 makes weights whose outputs exceed float32's range in the next step."""

@@ -156,6 +156,7 @@ SGD = {"kind": "sgd", "momentum": 0.9}
 OTHERS = [{"kind": "lars"}, {"kind": "lamb"}, {"kind": "adam"}, {"kind": "adamw"}]
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     ("rule", "optimizer"),
     [*((rule, SGD) for rule in RULES), *(({"kind": "sync"}, optimizer) for optimizer in OTHERS)],

@@ -61,6 +61,7 @@ def train(path: str, choices: dict[str, Any]) -> tuple[list[float], list[list[in
     return losses, [*strides, *seen], values
 
 
+@pytest.mark.ring("all")
 def test_channels_last_moves_the_weights_too(tmp_path: Path) -> None:
     ((_, plain, expected),) = on_ranks(1, train, str(tmp_path / "plain"), {})
     ((_, last, values),) = on_ranks(1, train, str(tmp_path / "last"), {"channels_last": True})
@@ -70,6 +71,7 @@ def test_channels_last_moves_the_weights_too(tmp_path: Path) -> None:
     assert values == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.ring("all")
 def test_channels_last_weights_keep_their_layout_under_elastic_averaging(tmp_path: Path) -> None:
     easgd = {"kind": "easgd", "variant": "sync3", "period": 1, "rho": 0.1}
     ((_, last, _),) = on_ranks(1, train, str(tmp_path), {"channels_last": True, "rule": easgd})
@@ -102,6 +104,7 @@ def kernels_of(path: str, choices: dict[str, Any]) -> tuple[bool, bool, bool]:
     return torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.benchmark
 
 
+@pytest.mark.ring("all")
 def test_the_engine_sets_the_kernels_of_the_spec(tmp_path: Path) -> None:
     assert on_ranks(1, kernels_of, str(tmp_path), {}) == [(False, False, False)]
     assert on_ranks(1, kernels_of, str(tmp_path), {"tf32": True, "cudnn_benchmark": True}) == [(True, True, True)]
@@ -116,6 +119,7 @@ def compile_and_train(path: str) -> tuple[list[float], list[float], dict[str, in
     return losses, compiled, dict(counters["stats"]), expected, values
 
 
+@pytest.mark.ring("all")
 def test_a_compiled_net_trains_as_without(tmp_path: Path) -> None:
     """With torch's default compiler, which calls the C++ compiler of this machine."""
     ((losses, compiled, stats, expected, values),) = on_ranks(1, compile_and_train, str(tmp_path))
@@ -165,6 +169,7 @@ def order_of_gradients(world: int) -> list[str]:
     return net.events
 
 
+@pytest.mark.ring("all")
 def test_with_several_ranks_gradients_of_a_compiled_net_arrive_block_by_block() -> None:
     (events,) = on_ranks(1, order_of_gradients, 2)
     assert events == ["g3", "g2", "backward is at block 1", "g1", "g0"]
@@ -181,6 +186,7 @@ def train_a_sequence() -> tuple[int, bool]:
     return counters["stats"]["unique_graphs"], same
 
 
+@pytest.mark.ring("all")
 def test_a_net_that_is_a_sequence_of_torch_is_compiled_too() -> None:
     """torch's own Module.compile does nothing for it, without a word."""
     assert on_ranks(1, train_a_sequence) == [(1, True)]
@@ -198,6 +204,7 @@ def train_with_group_norm() -> tuple[bool, list[str]]:
     return torch.allclose(found, expected, atol=1e-6), [str(warning.message) for warning in caught]
 
 
+@pytest.mark.ring("all")
 def test_group_batch_normalization_stays_out_of_a_compiled_net() -> None:
     """The compiler would warn that it cannot trace the exchange and its timer."""
     ((same, messages),) = on_ranks(1, train_with_group_norm)
@@ -225,6 +232,7 @@ def diverge(path: str) -> str:
     return "it did not diverge"
 
 
+@pytest.mark.ring("all")
 def test_the_diagnosis_finds_the_layer_of_a_compiled_net(tmp_path: Path) -> None:
     """Hooks of layers are no part of a compiled net, so the diagnosis runs the net without compilation."""
     (message,) = on_ranks(1, diverge, str(tmp_path))

@@ -109,6 +109,7 @@ def overflow_on_one_rank(kind: str) -> tuple[list[float], list[float], dict[str,
     return [value for values in seen for value in values], scales, scale.state_dict()
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_all_ranks_skip_a_step_that_overflows_on_one_rank(kind: str) -> None:
     first, second = on_ranks(2, overflow_on_one_rank, kind)
@@ -149,6 +150,7 @@ def send_in_float16() -> list[float]:
     return seen
 
 
+@pytest.mark.ring("all")
 def test_float16_messages_have_a_loss_scale_after_float32_passes() -> None:
     """2^-26 is less than half of float16's smallest number; 1e5 is above its largest."""
     first, second = on_ranks(2, send_in_float16)

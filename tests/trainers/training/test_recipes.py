@@ -177,6 +177,7 @@ def two_steps(path: str, spec: str) -> tuple[list[float], list[float], float, fl
     return rates, losses, sum(float(p.detach().double().abs().sum()) for p in after), drawn
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("name", [*STEPS, *OTHERS])
 def test_a_recipe_takes_two_steps_on_two_ranks(name: str, tmp_path: Path) -> None:
     run = reduced(points(name)[0][1])

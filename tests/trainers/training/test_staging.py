@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -133,6 +134,7 @@ def train(
     return began, waits, samples
 
 
+@pytest.mark.ring("all")
 def test_the_exchange_begins_before_the_last_steps_at_one_pass_on_all_ranks() -> None:
     """Ranks with other numbers of workers would begin at other passes, and wait for each other in a divergence."""
     found = on_ranks(2, train, 2, (0, 0), 0.0)
@@ -146,6 +148,7 @@ def test_the_exchange_begins_before_the_last_steps_at_one_pass_on_all_ranks() ->
         assert sorted(found[0][2][part] + found[1][2][part]) == list(range(SAMPLES))
 
 
+@pytest.mark.ring("all")
 def test_the_first_batch_of_a_later_epoch_does_not_wait_for_the_exchange() -> None:
     """The less of two waits is checked, since the machine may be busy. The last four passes take 0.48 s."""
     found = on_ranks(2, train, 2, (0, 0), 0.12)
@@ -154,6 +157,7 @@ def test_the_first_batch_of_a_later_epoch_does_not_wait_for_the_exchange() -> No
         assert min(waits[1:]) < EXCHANGE_S
 
 
+@pytest.mark.ring("all")
 def test_a_resumed_run_has_the_same_samples_within_the_last_part_of_an_epoch() -> None:
     whole = on_ranks(2, train, 2, (0, 0), 0.0)
     resumed = on_ranks(2, train, 2, (1, STEPS - 1), 0.0)
@@ -179,6 +183,7 @@ def refuse_to_exchange(path: str) -> tuple[list[int], bool]:
     return samples, ahead == [True, True, False]
 
 
+@pytest.mark.ring("all")
 def test_a_group_of_one_rank_exchanges_nothing_and_loads_ahead(tmp_path: Path) -> None:
     (first, is_ahead), (second, _) = on_ranks(2, refuse_to_exchange, str(tmp_path))
     assert is_ahead
@@ -200,5 +205,6 @@ def fail_to_exchange() -> str:
     return ""
 
 
+@pytest.mark.ring("all")
 def test_an_error_of_the_exchange_ends_the_rank() -> None:
     assert on_ranks(2, fail_to_exchange) == ["the memory is gone"] * 2

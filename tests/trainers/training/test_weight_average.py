@@ -44,6 +44,7 @@ def test_the_average_of_the_weights_equals_the_formula() -> None:
     assert torch.equal(restored.module[0].weight, averaged.module[0].weight)
 
 
+@pytest.mark.ring("all")
 def test_a_run_evaluates_its_average(tmp_path: Path) -> None:
     """An average with a large decay stays near the first weights, with an accuracy of one class in ten."""
     local = {"kind": "local", "ranks_per_node": 2}

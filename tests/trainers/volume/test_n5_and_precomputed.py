@@ -151,6 +151,7 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
         open_volume(tmp_path / "em")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", ["n5", "precomputed"])
 def test_a_run_on_such_a_volume_writes_the_bytes_of_a_run_on_a_raw_one(kind: str, tmp_path: Path) -> None:
     x_ZYX = write_input(tmp_path / "raw" / "em")

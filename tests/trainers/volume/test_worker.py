@@ -54,6 +54,7 @@ def test_the_components_of_a_volume_are_those_of_its_whole_mask(tmp_path: Path) 
     assert np.array_equal(read_all(tmp_path / "values")[0], x_ZYX), "the identity net returns the volume"
 
 
+@pytest.mark.ring("all")
 def test_three_workers_write_the_bytes_of_one(tmp_path: Path) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
     for folder in (alone, together):
@@ -64,6 +65,7 @@ def test_three_workers_write_the_bytes_of_one(tmp_path: Path) -> None:
     assert stored_blobs(alone / "values") == stored_blobs(together / "values")
 
 
+@pytest.mark.ring("all")
 def test_a_task_that_is_carried_out_twice_changes_nothing(tmp_path: Path) -> None:
     write_input(tmp_path / "em")
     work(tmp_path, spec_of())
