@@ -109,10 +109,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     _set_state(app, settings)
     errors.install(app)
-    v1 = APIRouter(prefix="/api/v1", responses=ACCESS)
-    for router in ROUTERS:
-        v1.include_router(router)
-    app.include_router(v1)
+    app.include_router(_version_1())
     app.include_router(metrics.router, responses=ACCESS)
     dashboard.install(app)
     app.add_middleware(LatencyMiddleware, histogram=latency_histogram(app.state.latencies))
@@ -132,6 +129,15 @@ def create_app(settings: Settings) -> FastAPI:
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to change the document
     return app
+
+
+@cache
+def _version_1() -> APIRouter:
+    """Return all operations; they are made once in a process, because that takes longer than everything else here."""
+    router = APIRouter(prefix="/api/v1", responses=ACCESS)
+    for part in ROUTERS:
+        router.include_router(part)
+    return router
 
 
 def _set_state(app: FastAPI, settings: Settings) -> None:

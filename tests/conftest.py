@@ -1,5 +1,6 @@
 """Fixtures that more than one room's tests use: databases and brokers, embedded and for teams."""
 
+import gc
 import itertools
 import subprocess
 import sys
@@ -26,6 +27,12 @@ settings.register_profile("random", derandomize=False, deadline=None)
 def pytest_configure(config: pytest.Config) -> None:
     """Give property tests a fixed seed, unless all tests run: a gate that fails must fail again."""
     settings.load_profile("random" if config.getoption("--ring") == "all" else "fixed")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from the objects of thousands of collected tests: they are never garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook

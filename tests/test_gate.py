@@ -113,6 +113,7 @@ def test_an_unstable_test_does_not_hide_a_later_stage(project: Path) -> None:
     assert "later failed (exit status 1)" in printed
 
 
+@pytest.mark.ring("all")
 def test_an_unstable_test_does_not_hide_that_pytest_was_interrupted(project: Path) -> None:
     """Forces exit status 2: the tests that follow were not carried out."""
     write(project, "test_a", ONCE)
@@ -122,6 +123,7 @@ def test_an_unstable_test_does_not_hide_that_pytest_was_interrupted(project: Pat
     assert "tests failed (exit status 2)" in printed
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("second", ["os._exit(0)", "pytest.skip('not now')"])
 def test_a_test_that_is_not_carried_out_the_second_time_has_not_passed(project: Path, second: str) -> None:
     source = ONCE.replace("assert not first", f"None if first else {second}; assert not first")
@@ -131,6 +133,7 @@ def test_a_test_that_is_not_carried_out_the_second_time_has_not_passed(project: 
     assert "test_fails_once failed twice" in printed
 
 
+@pytest.mark.ring("all")
 def test_a_process_of_pytest_that_ends_by_itself_fails_the_test_that_it_ran(project: Path) -> None:
     write(project, "test_a", "import os\ndef test_ends():\n    os._exit(0)")
     passed, printed = carried_out(project, BESIDE)

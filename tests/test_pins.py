@@ -118,6 +118,7 @@ def write_wheel(folder: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.ring("all")
 def test_make_refuses_a_package_whose_file_has_another_hash(tmp_path: Path) -> None:
     """Forces the fault: the file of a package in the index is not the file of which the list has the hash."""
     right = write_wheel(tmp_path)

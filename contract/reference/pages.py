@@ -1,5 +1,6 @@
 """The pages docs/reference*.md: one table for each part of a spec."""
 
+from functools import cache
 from typing import Any
 
 from contract.reference.field_text import default_of, type_of, unit_of
@@ -73,7 +74,7 @@ def _rows(part: Part, links: dict[tuple[type[Spec], ...], str]) -> list[str]:
     """Return a row for each field; kinds with the same field share a row."""
     of_row: dict[tuple[str, ...], list[str]] = {}
     for model in part.models:
-        properties: dict[str, Any] = model.model_json_schema()["properties"]
+        properties = _properties(model)
         for name, field in model.model_fields.items():
             if name == "kind" and len(part.models) > 1:
                 continue
@@ -95,8 +96,14 @@ def _rows(part: Part, links: dict[tuple[type[Spec], ...], str]) -> list[str]:
 def _kinds(model: type[Spec]) -> list[str]:
     if "kind" not in model.model_fields:
         return [model.__name__]
-    schema = model.model_json_schema()["properties"]["kind"]
+    schema = _properties(model)["kind"]
     return list(schema.get("enum") or [schema["const"]])
+
+
+@cache
+def _properties(model: type[Spec]) -> dict[str, Any]:
+    properties: dict[str, Any] = model.model_json_schema()["properties"]
+    return properties
 
 
 def _kinds_text(model: type[Spec]) -> str:

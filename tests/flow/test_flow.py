@@ -69,9 +69,9 @@ def test_a_program_runs_by_srun_on_two_hosts(team: Service) -> None:
     (run_id,) = team.post(json.dumps({"name": "by srun", "base": base}))
     run = team.wait_for_end(run_id)
     assert (run["state"], run["world"]) == ("done", 4), team.story(run_id)
-    log = team.ask("GET", f"/runs/{run_id}/log").text
+    log = team.ask("GET", f"/runs/{run_id}/log").json()["text"]
     ranks = re.findall(r"rank (\d) of 4 by 0.5 on (\S+) in step \d+$", log, re.MULTILINE)
-    assert sorted(rank for rank, _ in ranks) == ["0", "1", "2", "3"]
+    assert sorted(rank for rank, _ in ranks) == ["0", "1", "2", "3"], log
     assert sorted(Counter(host for _, host in ranks).values()) == [2, 2]
 
 

@@ -30,6 +30,7 @@ REMOVALS = st.tuples(st.just("remove"), st.integers(1, 12))
 ACTIONS = st.lists(APPENDS | WRITES | RESUMES | REMOVALS, max_size=12)
 
 
+@pytest.mark.ring("all")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS, limit=st.integers(1, 90))
 def test_every_cell_is_what_its_points_sum_up_to(
