@@ -12,8 +12,9 @@ from tests.gate import unstable
 ROOT = Path(__file__).parents[2]
 LANDED = Path(".make") / "landed"
 # what the clone needs of the environment: no settings of this checkout, of pytest or of git
-INHERITED = ("HOME", "LANG", "LC_", "LOGNAME", "PIP_", "REQUESTS_", "SHELL", "SSL_", "TERM", "TMPDIR", "USER")
-INHERITED += ("NODE_EXTRA_CA_CERTS", "npm_config_registry", "http_proxy", "https_proxy", "no_proxy")
+PLACES = ("HOME", "LANG", "LC_", "LOGNAME", "SHELL", "TERM", "TMPDIR", "USER")
+NETWORK = ("PIP_", "REQUESTS_", "SSL_", "NODE_EXTRA_CA_CERTS", "GIT_SSL_", "npm_config_registry", "http_proxy")
+INHERITED = (*PLACES, *NETWORK, "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
 class LandError(Exception):

@@ -201,7 +201,6 @@ def test_the_job_of_a_run_that_reports_a_failure_is_ended(context: Context, pupp
     assert puppet.cancelled == [("job1", False)]
 
 
-@pytest.mark.ring("all")
 def test_an_attempt_whose_host_failed_before_its_start_cannot_start_later(
     context: Context, puppet: Puppet, run_id: int
 ) -> None:
@@ -269,7 +268,6 @@ def test_an_ingest_tick_that_died_before_its_commit_is_repeated_without_harm(
     assert (losses(context, run_id), read(context, run_id).state) == ([1, 2], State.RUNNING)
 
 
-@pytest.mark.ring("all")
 def test_a_long_backlog_is_read_in_parts_to_its_end(context: Context, puppet: Puppet, run_id: int) -> None:
     """Forces a backlog: no worker runs while a run writes megabytes, until its job has ended."""
     folder = context.folder_of(read(context, run_id))
