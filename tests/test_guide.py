@@ -47,6 +47,7 @@ def test_the_numbers_of_runs_are_those_of_the_text() -> None:
     assert (sizes["axes"], sizes["variants"]) == (12, 6)
 
 
+@pytest.mark.ring("all")
 def test_a_run_with_all_own_parts_of_the_page_trains(tmp_path: Path) -> None:
     """The module is found by the PYTHONPATH of the job alone."""
     (module,) = blocks("own-parts.md", "python")

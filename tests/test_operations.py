@@ -77,6 +77,7 @@ def check_home(home: Path) -> None:
     assert (home / "token").read_text() == "token"
 
 
+@pytest.mark.ring("all")
 def test_a_backup_by_the_page_is_restored_by_the_page(home: Path, tmp_path: Path) -> None:
     """Forces the state of a service that runs: its newest transactions are in the log of the database alone."""
     with snapshot(engine_for(Settings(home=home).database_url())) as db:

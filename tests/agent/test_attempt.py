@@ -64,6 +64,7 @@ def test_a_failed_rank_is_recorded_with_its_status_and_the_others_are_ended(tmp_
     assert (failed.rank, failed.failure) == (1, FailureKind.UNKNOWN)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("name", "kind"), [("KILL", FailureKind.SIGNAL), ("SEGV", FailureKind.SIGNAL)])
 def test_a_rank_that_a_signal_ended_is_recorded_with_the_signal(tmp_path: Path, name: str, kind: FailureKind) -> None:
     folder = program_folder(tmp_path, f"kill -{name} $$; sleep 600")

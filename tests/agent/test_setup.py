@@ -59,6 +59,7 @@ def test_a_virtual_environments_python_runs_the_program(tmp_path: Path) -> None:
     assert log_of(tmp_path, command, {"venv": str(tmp_path / "own")}) == [str(tmp_path / "own")]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("environment", "message"),
     [

@@ -65,6 +65,7 @@ def test_lines_that_a_rank_of_another_host_writes_last_are_read_before_the_end(t
     assert "end of output" not in folder.log.read_text(), "the log has nothing but the program's lines"
 
 
+@pytest.mark.ring("all")
 def test_lines_that_srun_brings_to_the_log_late_are_read_before_the_end(tmp_path: Path) -> None:
     """Forces the fault: all lines reach the log a second after both ranks have ended; the last one has no end."""
     folder = program_folder(tmp_path, LAST_LINE.format(end=""), resources=RESOURCES, metrics=[OUTPUT])

@@ -158,6 +158,7 @@ def test_three_hundred_pages_cost_one_read_at_a_time(url: str, engine: Engine, e
             stream.wait_for_run(run_id, step=9)
 
 
+@pytest.mark.ring("all")
 def test_a_service_without_open_pages_reads_nothing(url: str, engine: Engine, experiment: Experiment) -> None:
     reads = Reads(engine)
     assert reads.during(0.5) == 0

@@ -187,6 +187,7 @@ def test_every_operation_parameter_and_field_has_a_description(document: Schema)
     assert undescribed(document) == []
 
 
+@pytest.mark.ring("all")
 def test_every_parameter_and_field_has_an_example(document: Schema) -> None:
     assert without_example(document) == []
 

@@ -56,6 +56,7 @@ def test_a_group_has_the_mean_deviation_and_range_of_its_runs(grid: TestClient) 
     assert found["groups"][3]["figures"] == [None]
 
 
+@pytest.mark.ring("all")
 def test_the_query_of_a_group_finds_its_runs_and_no_others(grid: TestClient) -> None:
     for by in (["batch", "optimizer"], ["loss"], ["tag"], ["seed", "name"], ["cause"], ["owner"]):
         for group in groups(grid, by=by, where="id < 12")["groups"]:

@@ -180,6 +180,7 @@ def test_a_damaged_request_is_refused(client: TestClient, body: bytes, status: i
     assert answer.status_code == status
 
 
+@pytest.mark.ring("all")
 def test_a_tree_with_too_many_files_is_refused(client: TestClient) -> None:
     files = [{"path": str(number), "sha256": "0" * 64, "size": 0} for number in range(MAX_FILES + 1)]
     assert send(client, {"files": files}).status_code == 422

@@ -8,6 +8,7 @@ from benchmarks.planner.__main__ import PAGE, with_table
 from benchmarks.planner.published import IMAGENET, UNKNOWN, image_s_of, rows, synchronous
 
 
+@pytest.mark.ring("all")
 def test_the_page_has_the_rows_as_the_planner_predicts_them_now() -> None:
     page = PAGE.read_text()
     assert with_table(page) == page

@@ -35,6 +35,7 @@ def test_on_a_laptop_it_checks_what_is_there_and_is_content(client: Client, call
     assert found["database", "database"] == found["database", "tables"] == found["broker", "broker"] == "ok"
 
 
+@pytest.mark.ring("all")
 def test_what_is_in_the_way_ends_it_with_1(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder of the runs cannot be made: a file is in its place."""
     (tmp_path / "file").touch()

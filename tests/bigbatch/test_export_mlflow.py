@@ -105,6 +105,7 @@ def recorded(client: Client) -> tuple[int, int]:
     return id_, run_id
 
 
+@pytest.mark.ring("all")
 def test_a_repeated_call_sends_what_is_new(
     client: Client, server: MlflowServer, fake: FakeServer, recorded: tuple[int, int]
 ) -> None:

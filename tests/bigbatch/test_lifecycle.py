@@ -85,6 +85,7 @@ def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list
     assert call("clone", number, "--set", "base.epochs").code == 2
 
 
+@pytest.mark.ring("all")
 def test_a_workflow_is_submitted_again_from_a_step(client: Client, call: Call, tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
     file.write_text(json.dumps(workflow(step("prepare"), step("train", needs=["prepare"])).model_dump(mode="json")))
@@ -111,6 +112,7 @@ def test_rerun_and_clone_keep_the_present_project_and_tags(
         assert (found.project, found.tags, found.notes) == ("vision", ["late"], "")
 
 
+@pytest.mark.ring("all")
 def test_extend_adds_points_and_epochs(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     assert "2 new runs, 2 points were there before" in call("extend", number, "--axis", "batch=[256, 512]").out

@@ -49,6 +49,7 @@ def test_hostile_runs_are_never_struck_as_healthy_ones(tmp_path: Path) -> None:
     assert field.running() is None
 
 
+@pytest.mark.ring("all")
 def test_a_full_disk_has_room_again(tmp_path: Path) -> None:
     with small_disk(tmp_path / "runs", 4) as disk:
         field = field_of(SimpleNamespace(environment={"BIGBATCH_RUNS": str(disk)}))

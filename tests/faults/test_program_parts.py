@@ -87,24 +87,28 @@ def test_lost_steps_that_are_not_exact_are_found(restarted: RunFolder, tmp_path:
     assert "resumed at 5 after step 8" in found
 
 
+@pytest.mark.ring("all")
 def test_a_restart_without_its_event_is_found(restarted: RunFolder, tmp_path: Path) -> None:
     lines = restarted.events.read_text().splitlines(keepends=True)
     restarted.events.write_text("".join(line for line in lines if "resumed" not in line))
     assert faults_of(restarted, tmp_path) == ["attempt 2 took step 6 first after no resumption"]
 
 
+@pytest.mark.ring("all")
 def test_an_attempt_that_began_twice_is_found(restarted: RunFolder, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger" / restarted.path.name
     ledger.write_text(ledger.read_text() + "began 2 77 5\n")
     assert faults_of(restarted, tmp_path) == ["run 1: attempt 2 began 2 times"]
 
 
+@pytest.mark.ring("all")
 def test_an_attempt_that_went_on_beside_a_later_one_is_found(restarted: RunFolder, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger" / restarted.path.name
     ledger.write_text(ledger.read_text() + ledger.read_text().splitlines()[1] + "\n")
     assert faults_of(restarted, tmp_path) == ["run 1: an attempt of the program went on beside a later one"]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("way", "twice"), [("log", True), ("lines", False)])
 def test_only_lines_that_an_agent_reads_may_be_there_again(tmp_path: Path, way: str, twice: bool) -> None:
     folder = folder_of(tmp_path, way)

@@ -16,17 +16,25 @@ SIDE_BY_SIDE = ("-n", WORKERS, "--dist", "loadgroup", "--no-loadscope-reorder")
 
 def steps(ring: str) -> list[Step]:
     """Return what `make test` (gate) or `make test-all` (all) carries out."""
+    packages = Stage("packages", (sys.executable, "tests/testing/packages.py"), 900)
     installation = [
-        Stage("packages", (sys.executable, "tests/testing/packages.py"), 900),
-        Stage("installation", ("make", "--silent", ".make/dev", ".make/web"), 1500),
+        [packages],
+        [_make("packages of Python", 1500, ".make/dev")],
+        [_make("packages of npm", 900, ".make/web")],
     ]
-    python = [Stage("checks of Python", ("make", "--silent", "check-python"), 600)]
-    dashboard = [
-        Stage("dashboard", ("make", "--silent", "web/dist/index.html"), 300),
-        Stage("checks of the dashboard", ("make", "--silent", "check-web"), 600),
+    built = [[_make("dashboard", 300, "web/dist/index.html")]]  # one of the tests opens it in Chromium
+    tests = _tests(ring)
+    python = [_make("checks of Python", 600, "check-python"), tests[0]]
+    web = [
+        _make("checks of the dashboard", 600, "check-web"),
         VitestStage("tests of the dashboard", ("npx", "vitest", "run"), 900, folder="web"),
     ]
-    return [[installation], [python, dashboard], *([[stage]] for stage in _tests(ring))]
+    # side by side: most of the checks use one core
+    return [installation, built, [python, web], *([[stage]] for stage in tests[1:])]
+
+
+def _make(name: str, limit_s: float, target: str) -> Stage:
+    return Stage(name, ("make", "--silent", target), limit_s)
 
 
 def _tests(ring: str) -> list[Stage]:

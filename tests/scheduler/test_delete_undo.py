@@ -158,6 +158,7 @@ def test_the_folder_of_an_array_stays_while_one_of_its_runs_can_be_restored(
     assert not array.exists()
 
 
+@pytest.mark.ring("all")
 def test_a_restored_run_gives_its_result_again(context: Context, ended: list[int]) -> None:
     with transaction(context.engine) as db:
         db.execute(update(Run).where(Run.id == ended[0]).values(reuse_key="key"))

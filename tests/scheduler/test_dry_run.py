@@ -121,6 +121,7 @@ def test_the_preview_of_a_search_for_duplicates_shows_images_and_options() -> No
     assert line.endswith(f"a program by plain: {wanted}; of each group the first stays")
 
 
+@pytest.mark.ring("all")
 def test_the_preview_shows_which_runs_share_an_array_and_its_cap(experiment: Experiment) -> None:
     sweep = experiment({"seed": [0, 1, 2], "resources.nodes": [1, 2]}, resources={"kind": "slurm", "ranks_per_node": 2})
     lines = "\n".join(

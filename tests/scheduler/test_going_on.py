@@ -173,6 +173,7 @@ def test_two_requests_at_once_make_one_attempt(context: Context, puppet: Puppet,
     assert len(puppet.jobs) == 2
 
 
+@pytest.mark.ring("all")
 def test_removals_of_an_old_run_apply_again_after_its_retry(context: Context, puppet: Puppet, run_id: int) -> None:
     fail(context, run_id)
     later = now() + timedelta(seconds=5)

@@ -79,6 +79,7 @@ def test_runs_end_with_their_jobs_whatever_their_jobs_left(
         assert SECRET not in str(run.reason), name
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", PLANTS)
 def test_a_claim_that_cannot_be_read_is_held_and_costs_no_wait(
     far_context: Context, far: Far, far_run_id: int, folder: RunFolder, kind: str
@@ -153,6 +154,7 @@ def test_events_of_gigabytes_are_read_in_parts(folder: RunFolder) -> None:
     assert read_tail(folder, 0).events == []
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("kind", IRREGULAR)
 def test_events_that_are_not_regular_have_no_lines(folder: RunFolder, kind: str) -> None:
     plant(folder.events, kind)

@@ -85,6 +85,7 @@ def test_ten_times_the_ended_runs_make_no_statement_slower(engine: Engine, state
     _check_growth(engine, statements)
 
 
+@pytest.mark.ring("all")
 def test_a_planted_search_by_an_index_that_does_not_help_is_noticed(sqlite_engine: Engine) -> None:
     """Forces the fault: a sort of all runs of a frequent state."""
     planted = "SELECT id FROM runs WHERE state = 'done' ORDER BY step DESC LIMIT 3"

@@ -80,6 +80,7 @@ def there(context: Context, run_ids: list[int]) -> list[int]:
     return listed
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("keep", "left"),
     [

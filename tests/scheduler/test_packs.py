@@ -114,6 +114,7 @@ def test_a_packed_array_is_adopted_whole_when_the_cluster_accepted_it_and_sbatch
     assert [job_of(context, run_id).external_id for run_id in run_ids] == ["job1_0", "job1_0", "job1_1", "job1_1"]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("log", "cause"),
     [
@@ -149,6 +150,7 @@ def test_a_part_that_had_not_begun_is_queued_again_and_cannot_begin_later(
     assert context.folder_of(pair[1]).claim(1, "late") == ABANDONED
 
 
+@pytest.mark.ring("all")
 def test_a_cancelled_job_cancels_both_runs(context: Context, far: Far, pair: list[Run]) -> None:
     far.answers["job1_0"] = gone(EndKind.CANCELLED)
     poll_and_ingest(context)

@@ -77,6 +77,7 @@ def test_a_pause_and_the_end_of_the_job_that_are_read_together_are_both_in_the_h
     assert moves(context, run_id)[-3:] == ["running", "paused", "queued"]
 
 
+@pytest.mark.ring("all")
 def test_a_resumed_run_has_one_curve_and_its_restart_is_marked(context: Context, puppet: Puppet, run_id: int) -> None:
     """The first attempt reports steps 2 and 3 after its checkpoint; the second attempt repeats these steps."""
     report(context, run_id, started(1), points_at(1, 1), points_at(1, 2), points_at(1, 3), paused(1, 3))

@@ -106,6 +106,7 @@ def test_each_value_of_a_list_that_a_step_wrote_is_a_run(context: Context, text:
     assert [run.values for run in runs_of(context, "work")] == [{"parameters.shard": value} for value in values]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -93,6 +93,7 @@ def test_lines_are_read_once_and_a_torn_one_waits(context: Context, run_id: int)
     assert read(context, run_id).rank_cursors == {"1": (folder.path / "points/rank-1.jsonl").stat().st_size}
 
 
+@pytest.mark.ring("all")
 def test_points_and_cursors_are_stored_together(context: Context, run_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forces the fault: the worker dies between the points and the commit."""
     log_points(folder_of(context, run_id), 1, [1, 2])

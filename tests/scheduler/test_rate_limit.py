@@ -11,6 +11,7 @@ from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, POLL_APART_S, RESERV
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("greedy", Priority)
 def test_no_kind_uses_the_slots_of_another_kind(sqlite_engine: Engine, greedy: Priority) -> None:
     """Forces a shortage: one kind makes every call that it may, then every other kind."""

@@ -71,6 +71,7 @@ def test_a_new_worker_takes_the_age_of_a_lease_from_the_database(context: Contex
         assert read(context, run_ids[0]).state == state
 
 
+@pytest.mark.ring("all")
 def test_the_wait_grows_with_each_lost_submission_and_the_run_never_fails(
     context: Context, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,7 @@ def test_nothing_is_taken_from_a_run_whose_output_was_deleted(context: Context, 
     assert model.removed_at is not None
 
 
+@pytest.mark.ring("all")
 def test_nothing_is_taken_from_a_run_whose_output_has_another_size(context: Context, done: int) -> None:
     (folder_of(context, done) / "model.pt").write_text("other weights")
     assert ask(context).state is State.PENDING

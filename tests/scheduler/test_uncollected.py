@@ -111,6 +111,7 @@ def test_one_success_begins_the_count_again(context: Context, run_id: int, monke
     assert read(context, run_id).state is State.RUNNING
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(
     "error", [OperationalError("x", {}, Exception("server closed")), OSError(errno.ESTALE, "stale")], ids=str
 )

@@ -86,6 +86,7 @@ def test_every_live_run_ends_after_upgrade(old: OldDatabase, context: Context, f
         assert {row["number"] for row in old.of_run("attempts", run.id)} <= set(numbers)
 
 
+@pytest.mark.ring("all")
 def test_the_job_of_an_ended_run_is_reaped(old: OldDatabase, context: Context, far: Far) -> None:
     migrate(old, ["head"])
     list_old_jobs(old, context, far)
@@ -134,6 +135,7 @@ def test_the_api_shows_the_same_history(old: OldDatabase, client: TestClient, re
         assert sum(len(column["steps"]) for column in points.values()) == stored
 
 
+@pytest.mark.ring("all")
 def test_the_api_shows_the_same_reasons(old: OldDatabase, client: TestClient) -> None:
     migrate(old, ["head"])
     shown = {old.names()[run["id"]]: run for run in client.get("/api/v1/runs").json()["items"]}

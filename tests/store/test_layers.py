@@ -54,6 +54,7 @@ def test_every_cell_is_what_its_points_sum_up_to(
         assert _read_in_parts(db, run_id, limit) == sorted(model)
 
 
+@pytest.mark.ring("all")
 def test_layers_of_the_usual_size(engine: Engine, experiment: Experiment) -> None:
     with transaction(engine) as db:
         (run_id,) = runs.create(db, experiment())[1]

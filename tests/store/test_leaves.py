@@ -17,6 +17,7 @@ DOCUMENTS = st.dictionaries(
 )
 
 
+@pytest.mark.ring("all")
 @given(document=DOCUMENTS, base=DOCUMENTS)
 def test_the_fields_of_base_and_run_together_are_those_of_the_run(
     document: dict[str, Any], base: dict[str, Any]

@@ -48,6 +48,7 @@ def one_rank(kind: type[nn.Module], group: int) -> Results:
     return {name: answer.detach() for name, answer in pass_through(kind, net[0], x_BCS, weight_BCS).items()}
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("group", [2, 4])
 @pytest.mark.parametrize("kind", SHAPES)
 def test_a_group_equals_one_process_with_the_concatenated_batch(kind: type[nn.Module], group: int) -> None:

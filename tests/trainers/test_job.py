@@ -49,6 +49,7 @@ def test_every_part_of_a_step_takes_some_time(done: RunFolder) -> None:
             assert event.values["slowest_rank"] in range(4)
 
 
+@pytest.mark.ring("all")
 def test_learning_rates_and_epochs_follow_the_schedule(done: RunFolder) -> None:
     points = [event for event in events(done) if isinstance(event, Points)]
     rates = [event.values["learning_rate"] for event in points if "learning_rate" in event.values]

@@ -21,6 +21,7 @@ def oracle(w: list[float], grads: list[list[float]], rates: list[float]) -> list
     return w
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("layout", ["alike", "mixed"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_twenty_steps_equal_the_paper_s_algorithm(layout: str, dtype: torch.dtype) -> None:

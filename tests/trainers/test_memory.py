@@ -66,6 +66,7 @@ def arrange_epochs(samples: int, batch: int, group_size: int, segment: int) -> l
     return held
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("world", "group", "samples", "batch"),
     [(1, 1, 11, 4), (2, 2, 23, 6), (3, 3, 50, 12), (4, 2, 41, 8), (4, 4, 103, 100)],

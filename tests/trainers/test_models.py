@@ -105,6 +105,7 @@ def test_a_choice_reports_whether_its_net_has_batch_normalization(kind: str) -> 
     assert choice(kind).normalizes is any(isinstance(module, _BatchNorm) for module in meta_net(kind).modules())
 
 
+@pytest.mark.ring("all")
 def test_auxiliary_heads_exist_in_training_only() -> None:
     model = GoogLeNet(1, 5)
     x_BCHW = torch.randn(2, 1, 224, 224)

@@ -194,6 +194,7 @@ def test_a_run_prints_the_note(tmp_path: Path) -> None:
     assert log.startswith("LARS adapts the rate of 6 parameters of normalization too; optimizer.skip bias_and_norm")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: "-".join(str(value) for value in choice.values()))
 def test_a_restored_optimizer_continues_with_the_same_bits(choice: dict[str, Any]) -> None:
     def advance(model: ConvNet, optimizer: torch.optim.Optimizer, seed: int) -> None:

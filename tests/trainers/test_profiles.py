@@ -57,6 +57,7 @@ def test_costs_for_other_channels_classes_and_widths_are_those_of_a_measurement(
     assert planned.activation_bytes == pytest.approx(measured.saved_bytes, rel=1e-3)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("model", "side", "channels", "classes"), CASES)
 def test_saved_tensors_on_the_cpu_are_those_of_the_meta_device(
     model: choices.Model, side: int, channels: int, classes: int

@@ -32,6 +32,7 @@ class Signals:
         self.tasks: TaskFolder | None = None
         signal.signal(signal.SIGTERM, self._end)
         signal.signal(signal.SIGUSR2, self._warn)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGUSR2))  # the parent may have blocked them
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         # no exception: Python ignores one that a finalizer raises, and one between the lease and its task loses it

@@ -9,7 +9,7 @@ configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes several times a
 vi.mock("@/shared/plot/chart", async () => ({ Chart: (await import("./testing/fakeChart")).FakeChart }));
 
 // jsdom has no layout: a table that draws the rows in view alone is as high as a page
-Object.defineProperty(Element.prototype, "clientHeight", { get: () => 800 });
+Object.defineProperty(Element.prototype, "clientHeight", { get: () => 800, configurable: true });
 const nothing = () => undefined;
 vi.stubGlobal("matchMedia", () => ({
   matches: false,
@@ -29,7 +29,7 @@ vi.stubGlobal(
     disconnect = () => undefined;
   },
 );
-Object.defineProperty(document, "fonts", { value: { ready: Promise.resolve() } });
+Object.defineProperty(document, "fonts", { value: { ready: Promise.resolve() }, configurable: true });
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };

@@ -180,6 +180,7 @@ def test_a_wrong_list_of_files_is_no_copy(mirrored: Context, faulty: FaultyStore
     assert (copy.state, copy.faults, copy.problem) == (CopyState.MIRRORED, 0, None)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("text", ["other weights", "Weights", None], ids=["longer", "equally long", "gone"])
 def test_files_that_changed_since_their_hash_are_no_copy(mirrored: Context, text: str | None) -> None:
     """Forces the fault: a person changes the output between the run's end and the copy."""

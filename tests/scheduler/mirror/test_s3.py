@@ -125,6 +125,7 @@ def _error_of(store: ObjectStore | None) -> str:
     return str(caught.value)
 
 
+@pytest.mark.ring("all")
 def test_bytes_that_change_in_the_store_are_never_returned_as_whole(on_s3: Context, s3: S3Server) -> None:
     """Forces the fault: after the copy somebody overwrites the object with other bytes of the same length."""
     run_id = done(on_s3)
@@ -143,6 +144,7 @@ def test_bytes_that_change_in_the_store_are_never_returned_as_whole(on_s3: Conte
         list(read_file(store, str(copy.place), manifest.files[0]))
 
 
+@pytest.mark.ring("all")
 def test_an_artifact_that_the_store_refuses_does_not_hold_up_others(
     on_s3: Context, s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_slack_compatible_server_gets_title_text_link_and_key() -> None:
     assert all(part in text for part in ("a title", "a text", "bigbatch.example.org/experiments/1", "msg_1"))
 
 
+@pytest.mark.ring("all")
 def test_a_mail_server_gets_the_message() -> None:
     port, received = free_port(), list[str]()
     with serving(mail_server(port, received)):

@@ -95,6 +95,7 @@ def test_repeats_are_runs_of_one_trial_and_their_mean_is_its_value(context: Cont
     assert (trials[0].value, trials[1].first_run) == (pytest.approx(0.5), 2)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("combine", "value"), [("median", 0.5), ("worst", 0.1)])
 def test_repeats_are_combined_as_the_spec_says(context: Context, combine: str, value: float) -> None:
     experiment_id = make(context, trials=1, at_once=1, repeats={"times": 3, "combine": combine})

@@ -111,6 +111,7 @@ def test_tensorboard_reads_each_series_with_steps_and_moments(writing: Context, 
     assert found["loss/rank-1"] == [[7.0, 2, 0.25]]
 
 
+@pytest.mark.ring("all")
 def test_tensorboard_shows_the_later_attempt_of_a_repeated_step(
     writing: Context, run_id: int, tensorboard: Path
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_truncated_file_is_detected(name: str, directory: CheckpointDirectory)
             read(directory, checkpoint)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("name", [SHARED, rank_part(0), MANIFEST])
 def test_a_flipped_bit_is_detected(name: str, directory: CheckpointDirectory) -> None:
     """Forces a wrong bit in each of two hundred regions of the file, and in its first and last bytes."""

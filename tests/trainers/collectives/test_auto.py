@@ -61,6 +61,7 @@ def measure_and_sum() -> Links:
     return links
 
 
+@pytest.mark.ring("all")
 def test_all_ranks_measure_the_same_links() -> None:
     links = on_ranks(4, measure_and_sum)
     assert links[0].inside is not None
@@ -104,6 +105,7 @@ def sum_on_narrow_wire(wire: torch.dtype) -> tuple[Tensor, Tensor]:
     return x_N, exact_N
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("wire", [torch.bfloat16, torch.float16])
 def test_a_16_bit_wire_gives_the_same_bits_on_all_ranks_near_the_exact_sum(wire: torch.dtype) -> None:
     results = on_ranks(4, sum_on_narrow_wire, wire)

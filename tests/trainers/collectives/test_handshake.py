@@ -174,6 +174,7 @@ def sum_among_strangers() -> float:
     return x_N.sum().item()
 
 
+@pytest.mark.ring("all")
 def test_an_all_reduce_goes_on_among_strangers() -> None:
     """Forces a forged rank, noise and silence at rank 0's listener, before the ranks connect."""
     assert on_ranks(3, sum_among_strangers) == [6000.0] * 3

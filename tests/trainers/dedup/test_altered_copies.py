@@ -59,6 +59,7 @@ def test_the_same_copies_are_made_from_the_same_seed() -> None:
     assert (first == second).all()
 
 
+@pytest.mark.ring("all")
 def test_the_glyphs_without_copies_train_as_many_images_as_were_left_out_at_random() -> None:
     all_train, heldout = repeated_glyphs()
     reduced, _ = repeated_glyphs(DEFAULT.threshold)

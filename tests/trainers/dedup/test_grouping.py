@@ -78,6 +78,7 @@ def test_keys_of_blocks_miss_no_pair(seed: int, n: int, threshold: int, per_key:
     assert group_by_keys(hash_NW, threshold, keys).tolist() == compare_all_pairs(hash_NW, threshold)
 
 
+@pytest.mark.ring("all")
 def test_random_keys_miss_as_few_pairs_at_the_threshold_as_they_promise() -> None:
     rng, pairs, threshold, size = np.random.default_rng(4), 20_000, 36, 20
     one_NW = rng.integers(0, 2**64, (pairs, 4), dtype=np.uint64)
@@ -120,6 +121,7 @@ def test_a_run_of_one_group_is_not_compared_again() -> None:
     assert 0 < before == search.compared
 
 
+@pytest.mark.ring("all")
 @given(
     seed=st.integers(0, 2**32 - 1),
     near=st.integers(0, 700),
@@ -163,6 +165,7 @@ def test_more_hashes_than_are_compared_one_by_one_are_grouped_as_by_all_pairs(ce
     assert len(np.unique(root_N)) >= centers
 
 
+@pytest.mark.ring("all")
 def test_pairs_of_known_groups_do_not_count_in_the_choice_of_keys() -> None:
     rng, threshold = np.random.default_rng(8), 48
     cluster_NW = near_copies(rng, 20_000, 4, centers=1, flips=24)

@@ -13,6 +13,7 @@ from trainers.preconditioners.shapes import BlockShape, total_factor_words
 from trainers.preconditioners.words import held_words
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("method", ["eigen", "inverse"])
 def test_a_rank_stores_the_factors_and_the_decompositions_that_are_counted(method: Method) -> None:
     torch.manual_seed(1)

@@ -69,6 +69,7 @@ def test_a_stored_choice_applies_on_all_ranks_independently_of_the_links(tmp_pat
     assert [reported for _, reported in results] == [[(True, None)], [], [], []]
 
 
+@pytest.mark.ring("all")
 def test_a_damaged_or_unsuitable_record_is_replaced_and_reported(tmp_path: Path) -> None:
     """Forces a truncated file, as after a full disk, and then a record of another world."""
     (tmp_path / "collective.json").write_text('{"hosts": [4], "cho')

@@ -164,6 +164,7 @@ def test_late_ranks_delay_other_ranks_once() -> None:
     assert time.monotonic() - began_s < FOREVER_S
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("order", [FirstComeOrder, LockFreeOrder, RankOrder])
 def test_an_unresponsive_replica_does_not_block_the_end_of_the_run(
     order: type[FirstComeOrder | LockFreeOrder | RankOrder],

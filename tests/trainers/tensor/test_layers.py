@@ -168,6 +168,7 @@ def test_a_product_of_a_cube_moves_the_words_of_its_paper(q: int) -> None:
         assert sent / shape.size / n**2 == pytest.approx(passes * (q - 1) / q**power)
 
 
+@pytest.mark.ring("all")
 def test_an_evaluation_counts_what_the_dense_one_counts() -> None:
     dense = dense_net(torch.float64)
 

@@ -49,6 +49,7 @@ def train(world: int, micro_batch: int | None) -> tuple[list[float], list[Tensor
     return losses, [p.detach() for p in net.parameters()], messages
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("micro_batch", [1, 3, 7, 10, 50])
 def test_passes_on_one_rank_equal_one_large_batch(micro_batch: int) -> None:
     expected_losses, expected, _ = train(1, None)

@@ -239,6 +239,7 @@ def test_the_diagnosis_finds_the_layer_of_a_compiled_net(tmp_path: Path) -> None
     assert "(Linear) on rank 0" in message
 
 
+@pytest.mark.ring("all")
 def test_the_average_of_a_compiled_net_is_not_compiled() -> None:
     net = nn.Linear(2, 1)
     net.compile()

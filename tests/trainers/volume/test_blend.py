@@ -47,6 +47,7 @@ def any_floats(shape: Shape, seed: int) -> Floats:
     return x_CZYX
 
 
+@pytest.mark.ring("all")
 @given(cut=cuts(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_the_identity_net_returns_the_volume_to_the_bit(cut: tuple[Shape, Shape, Shape, Shape], seed: int) -> None:

@@ -83,6 +83,7 @@ def carry_out_with_kills(folder: Path, most: int, rng: random.Random) -> int:
     return kills
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize(("kills", "shape"), [(4, SMALL), pytest.param(100, LARGE, marks=pytest.mark.long)])
 def test_killed_workers_leave_the_outputs_of_one_process(kills: int, shape: Shape, tmp_path: Path) -> None:
     """SIGKILL to one of two workers at random moments, also while both begin; each is replaced at once.

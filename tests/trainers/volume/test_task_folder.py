@@ -144,6 +144,7 @@ def test_a_lease_that_was_cut_by_a_crash_is_no_lease_and_a_strange_file_is_no_ta
     assert worker_of(tmp_path, Clock()).take("chunks", 1) == Lease("chunks", 0, 1)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("holds", [True, False])
 def test_the_thread_renews_only_the_current_lease(tmp_path: Path, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = TaskFolder(tmp_path, Worker("a"), lease_s=60)
