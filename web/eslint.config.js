@@ -27,7 +27,7 @@ export default ts.config(
   {
     files: ["**/*.{ts,tsx}"],
     extends: [...ts.configs.strictTypeChecked, a11y.flatConfigs.strict, hooks.configs.flat.recommended],
-    languageOptions: { parserOptions: { projectService: true } },
+    languageOptions: { parserOptions: { project: "./tsconfig.json" } },
     rules: {
       "max-lines": ["error", 300],
       complexity: ["error", 10],

@@ -16,6 +16,7 @@ from tests.testing.programs import events_of, kinds_of, program_folder, run_agen
 TWO = {"kind": "local", "ranks_per_node": 2}
 
 
+@pytest.mark.ring("all")
 def test_every_rank_gets_its_numbers_and_one_address(tmp_path: Path) -> None:
     names = "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK MASTER_ADDR MASTER_PORT BIGBATCH_ATTEMPT"
     line = f"echo {' '.join(f'${name}' for name in names.split())} > rank-$RANK"

@@ -150,6 +150,7 @@ def start_slow_response(port: int) -> socket.socket:
     return connection
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("data", [b"", SLOW_HEAD, HEAD + SLOW_HEAD])
 def test_a_request_whose_head_takes_too_long_ends(data: bytes) -> None:
     """Forces the fault: a client stops within the head of its first or second request."""
@@ -157,6 +158,7 @@ def test_a_request_whose_head_takes_too_long_ends(data: bytes) -> None:
         assert is_closed(slow)
 
 
+@pytest.mark.ring("all")
 def test_more_bytes_give_a_slow_head_no_more_time() -> None:
     """Forces the fault: a client sends a byte at a time, faster than any limit between two bytes would notice."""
     with server(most=10, head_s=1.0) as port, connect(port, SLOW_HEAD) as slow:
@@ -202,6 +204,7 @@ def test_beyond_the_limit_the_connection_that_has_waited_longest_ends() -> None:
         receive_until(working, b"ok")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("soft", "hard", "connections"),
     [(256, 8192, MAX_CONNECTIONS), (FILES, FILES, FILES - OTHER_FILES), (64, 64, 16)],

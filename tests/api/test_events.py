@@ -106,6 +106,7 @@ def test_states_and_points_arrive_at_the_pages_that_show_them(url: str, engine: 
         assert (of_experiment.run_ids(), of_other.run_ids()) == ({run_id}, {other})
 
 
+@pytest.mark.ring("all")
 def test_a_client_gets_what_it_missed_while_its_connection_was_cut(
     url: str, engine: Engine, experiment: Experiment
 ) -> None:
@@ -208,6 +209,7 @@ def test_events_that_a_client_does_not_take_become_one_reload() -> None:
     ]
 
 
+@pytest.mark.ring("all")
 def test_the_size_of_a_log_arrives_and_grows(
     sqlite_url: str, sqlite_engine: Engine, experiment: Experiment, tmp_path: Path
 ) -> None:
@@ -239,6 +241,7 @@ def test_a_database_that_fails_ends_the_streams(
         stream.wait_for("the first event", lambda event: event.kind == "change")
 
 
+@pytest.mark.ring("all")
 def test_a_stream_ends_after_its_time_and_the_next_one_goes_on(
     sqlite_engine: Engine, tmp_path: Path, experiment: Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

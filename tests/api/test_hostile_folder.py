@@ -64,6 +64,7 @@ def test_every_endpoint_answers_and_shows_no_other_file(client: TestClient, fold
         assert [fall["rank"] for fall in failure["falls"]] == [1], kind
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("name", "path"), [("out.log", f"{RUN}/log"), ("times.csv", f"{RUN}/ranks")])
 def test_a_file_that_is_not_regular_is_refused_by_its_name(
     client: TestClient, folder: RunFolder, name: str, path: str

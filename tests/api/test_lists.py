@@ -155,6 +155,7 @@ def test_an_unknown_order_state_or_place_is_refused(both: TestClient) -> None:
         assert [error["path"] for error in answer.json()["errors"]] == [field], path
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("part", "found"), [("against", 1), ("AGAINST", 0), ("%", 0), ("nothing", 0)])
 def test_experiments_are_found_by_a_part_of_their_name(both: TestClient, part: str, found: int) -> None:
     assert len(both.get("/api/v1/experiments", params={"name": part}).json()["items"]) == found

@@ -220,6 +220,7 @@ def test_a_store_that_the_settings_do_not_name_is_not_asked(site: Site, run_id: 
         assert "do not name now" in site.listed(run_id)["items"][0]["mirror"]["sentence"]
 
 
+@pytest.mark.ring("all")
 def test_a_run_that_took_a_result_has_its_copies(site: Site, run_id: int) -> None:
     (taker,) = create(site.worker, small_experiment(outputs=MODEL, reuse=True))
     check_waiting_runs(site.worker)

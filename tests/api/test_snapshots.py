@@ -71,6 +71,7 @@ def test_changes_to_a_stored_snapshot_give_the_same_hash_as_the_whole_tree(clien
     assert send(client, {**change, "base": "0" * 64}).status_code == 404
 
 
+@pytest.mark.ring("all")
 def test_a_snapshot_shows_where_it_came_from(client: TestClient) -> None:
     source = {"commit": "a" * 40, "branch": "main", "staged": 1, "unstaged": 0, "untracked": 2, "unpushed": 3}
     name = stored(client, FILES, source=source)

@@ -35,6 +35,7 @@ def answering(*answers: httpx.Response | httpx.TransportError) -> tuple[Client, 
     return Client("http://service", transport=httpx.MockTransport(answer)), asked
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("spec", [SPEC, read_document(SPEC), ExperimentSpec.model_validate(read_document(SPEC))])
 def test_an_experiment_is_created_from_text_a_dict_or_a_model(client: Client, spec: object) -> None:
     created = client.create(spec)  # type: ignore[arg-type]

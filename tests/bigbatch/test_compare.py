@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from bigbatch.client import Client
 from contract.lifecycle.state import State
 from tests.testing import seed_runs
@@ -15,6 +17,7 @@ def trained(site: Site, run_id: int, *, seconds: float, accuracy: float) -> None
     seed_runs.measure(site, run_id, 1, compute_s=9.0, epoch=1.0, trained_s=seconds, heldout_accuracy=accuracy)
 
 
+@pytest.mark.ring("all")
 def test_a_speedup_comes_with_accuracy_and_choices(client: Client, site: Site, call: Call) -> None:
     one, two = client.create(SPEC).runs
     trained(site, one, seconds=2.0, accuracy=0.9)
@@ -32,6 +35,7 @@ def test_a_speedup_comes_with_accuracy_and_choices(client: Client, site: Site, c
     assert answer["other"]["spec"]["batch"] == 64
 
 
+@pytest.mark.ring("all")
 def test_an_unfair_comparison_is_refused_with_its_reasons(client: Client, site: Site, call: Call) -> None:
     one, two = client.create(SPEC).runs
     trained(site, one, seconds=2.0, accuracy=0.9)

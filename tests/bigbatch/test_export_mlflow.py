@@ -167,6 +167,7 @@ def test_a_run_is_made_once_though_the_answer_is_lost(client: Client, recorded: 
     assert len(fake.runs) == 1
 
 
+@pytest.mark.ring("all")
 def test_a_call_that_was_cut_is_made_again(
     client: Client, server: MlflowServer, fake: FakeServer, recorded: tuple[int, int]
 ) -> None:

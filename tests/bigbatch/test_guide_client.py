@@ -16,6 +16,7 @@ from tests.testing.command import Site
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.ring("all")
 def test_the_example_of_the_guide_prints_the_result_of_its_run(
     client: Client, site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,6 +61,7 @@ def database(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("store", [mlruns, database])
 def test_mlflows_runs_have_their_parameters_tags_and_metrics(
     client: Client, call: Call, tmp_path: Path, store: Callable[[Path], Path]

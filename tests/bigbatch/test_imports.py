@@ -67,6 +67,7 @@ def test_each_folder_of_event_files_becomes_a_run(client: Client, call: Call, lo
     assert f"/experiments/{experiment.id}" in said.out
 
 
+@pytest.mark.ring("all")
 def test_a_repeated_import_adds_only_what_is_new(client: Client, call: Call, logs: Path) -> None:
     assert call("import", "tensorboard", logs).code == 0
     before = experiment_of(client, "logs of ada")

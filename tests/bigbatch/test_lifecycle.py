@@ -67,6 +67,7 @@ def test_retry_names_the_runs_that_go_on_and_those_that_stay(
     assert "the run has not ended" in call("retry", first, "--run", "--failed").out
 
 
+@pytest.mark.ring("all")
 def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     client.add_points(number, points=[{"batch": 32}])

@@ -84,6 +84,7 @@ def test_one_run_determines_the_speed_of_its_batch_and_what_is_beside_it(
     assert "0.0025 s of a step that no sample adds" in answer["measured"][0]
 
 
+@pytest.mark.ring("all")
 def test_links_that_auto_measured_are_used_and_are_not_assumed(
     client: Client, call: Call, runs: list[int], words: list[str | int]
 ) -> None:

@@ -92,6 +92,7 @@ def test_rerun_repeats_the_spec_and_the_code_though_the_folder_changed(
     assert f"experiment {again['id'] + 1}, 1 run: " in call("rerun", run_id).out
 
 
+@pytest.mark.ring("all")
 def test_diff_shows_spec_code_and_environment(call: Call, client: Client, site: Site, project: Path) -> None:
     first = submit(call, project / "spec.yaml")
     write(project, {"train.py": "print('\x1b[31mred')\n"})

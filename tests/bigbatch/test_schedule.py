@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from bigbatch.client import Client
 from tests.testing.command import Call
 
 
+@pytest.mark.ring("all")
 def test_a_schedule_is_added_shown_paused_and_deleted(client: Client, call: Call, spec: Path) -> None:
     added = call("schedule", "add", "nightly", spec, "--cron", "30 2 * * *", "--time-zone", "Europe/Berlin")
     assert "schedule nightly: 30 2 * * * (Europe/Berlin), next 20" in added.out, added.err

@@ -21,7 +21,7 @@ values = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(t
 
 
 # how long a busy machine takes is no claim
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.dictionaries(texts, values))
 def test_json_is_read_as_json_reads_it(document: dict[str, object]) -> None:
     assert read_document(json.dumps(document)) == document

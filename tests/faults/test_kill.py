@@ -27,13 +27,13 @@ base:
   optimizer: {kind: sgd}
   schedule: {kind: constant, rate: 0.02}
   batch: 32
-  epochs: 8
+  epochs: 4
   model: {kind: import, function: 'tests.testing.trainers.slow_net:net', options: {seconds: 0.02}}
   resources: {kind: local, ranks_per_node: 2}
 axes: {seed: [0, 1]}
 """
-STEPS = 8 * (1437 // 32)
-AWAY_S = 3.0  # long enough for the run to go on a good way without the part
+STEPS = 4 * (1437 // 32)
+AWAY_S = 2.0  # long enough for the run to go on a good way without the part
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_worker_killed_before_its_job_began_submits_again_and_after_that_adopt
     for point in (points[0], points[-1]):
         service.kill("worker")
         service.start("worker", module="tests.testing.faults.dying_worker", more=[point])
-        (run_id,) = service.post(SPEC.replace("epochs: 8", "epochs: 1").replace("[0, 1]", "[0]"))
+        (run_id,) = service.post(SPEC.replace("epochs: 4", "epochs: 1").replace("[0, 1]", "[0]"))
         service.processes["worker"].wait(150)
         service.start("worker")
         true_soon(service, [run_id], jobs_of_this_machine)

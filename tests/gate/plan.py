@@ -7,11 +7,7 @@ from pathlib import Path
 from tests.gate.gate import Step
 from tests.gate.stages import PytestStage, Stage, VitestStage
 
-# three processes on two cores: tests wait for files, ports and clocks as well. What shares the lab, the browser or a
-# file of tests on real servers stays in one process (tests/conftest.py)
-WORKERS = os.environ.get("WORKERS", "3")
 PYTHON = Path(".venv") / "bin" / "python"
-SIDE_BY_SIDE = ("-n", WORKERS, "--dist", "loadgroup", "--no-loadscope-reorder")
 
 
 def steps(ring: str) -> list[Step]:
@@ -40,8 +36,15 @@ def _make(name: str, limit_s: float, target: str) -> Stage:
 def _tests(ring: str) -> list[Stage]:
     pytest = (str(PYTHON), "-m", "pytest", "-q", f"--ring={ring}")
     if ring == "gate":
-        return [PytestStage("tests", (*pytest, "--timeout=180"), 1200, side_by_side=SIDE_BY_SIDE)]
+        # two processes, because the checks of the dashboard run beside them
+        return [PytestStage("tests", (*pytest, "--timeout=400"), 1200, side_by_side=_side_by_side("2"))]
+    # three processes on two cores: these tests wait for files, ports and clocks as well
     return [
-        PytestStage("tests", pytest, 6000, side_by_side=(*SIDE_BY_SIDE, "-m", "not long")),
-        PytestStage("long tests", pytest, 6000, side_by_side=(*SIDE_BY_SIDE, "-m", "long")),
+        PytestStage("tests", pytest, 6000, side_by_side=(*_side_by_side("3"), "-m", "not long")),
+        PytestStage("long tests", pytest, 6000, side_by_side=(*_side_by_side("3"), "-m", "long")),
     ]
+
+
+def _side_by_side(processes: str) -> tuple[str, ...]:
+    """Return the options for all tests; what shares the lab, the browser or a file stays in one process (conftest.py)."""
+    return ("-n", os.environ.get("WORKERS", processes), "--dist", "loadgroup", "--no-loadscope-reorder")

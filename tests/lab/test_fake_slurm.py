@@ -74,6 +74,7 @@ def test_arrays_and_jobs_beyond_the_limits_are_refused(rows: ClusterState) -> No
     assert not rows.jobs()
 
 
+@pytest.mark.ring("all")
 def test_injected_faults_apply_and_end(rows: ClusterState) -> None:
     folder, path = rows.folder, script(rows.folder, "true")
     rows.set_fault("sbatch", "timeout", times=1)
@@ -164,6 +165,7 @@ def test_a_requeued_job_runs_again_with_its_id(cluster: ClusterState) -> None:
     assert "start 1" in (folder / "0.out").read_text()
 
 
+@pytest.mark.ring("all")
 def test_a_held_job_starts_after_its_release(rows: ClusterState) -> None:
     folder = rows.folder
     for _ in range(3):

@@ -60,6 +60,7 @@ def test_a_line_without_what_it_means_or_what_to_set_cannot_be_made() -> None:
             failed_check("slurm", "version", grade, found="19.05", means="it is old", advice="")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("answer", "patch", "line"),
     [

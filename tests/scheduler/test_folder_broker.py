@@ -39,6 +39,7 @@ def test_every_message_arrives_complete_while_others_are_written(options: dict[s
     assert sorted(received) == sorted(4 * list(range(count)))
 
 
+@pytest.mark.ring("all")
 def test_an_incomplete_message_is_dropped(options: dict[str, object], tmp_path: Path) -> None:
     """Forces the fault: the queue has an empty message before a complete one."""
     with Connection(URL, transport_options=options) as connection, connection.SimpleQueue("torn") as queue:

@@ -116,6 +116,7 @@ def test_nothing_goes_while_a_run_of_the_experiment_has_not_ended(context: Conte
     assert there(context, [first, second]) == [second]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("before", ["_remove_files", "mark_files_removed"])
 def test_a_worker_that_dies_while_it_removes_outputs_leaves_them_for_the_next_one(
     context: Context, monkeypatch: pytest.MonkeyPatch, before: str

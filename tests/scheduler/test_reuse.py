@@ -85,6 +85,7 @@ def test_a_run_is_not_submitted_before_the_service_has_looked(context: Context, 
     assert (read(context, run_id).state, read(context, run_id).reuse) == (State.PENDING, Reuse.CHECKED)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("change", [{"seed": 1}, {"batch": 128}, {"outputs": {"model": "other.pt"}}])
 def test_another_spec_takes_nothing(context: Context, done: int, change: dict[str, Any]) -> None:
     assert ask(context, **change).state is State.PENDING

@@ -73,6 +73,7 @@ def test_the_statements_of_the_second_time_grow_with_the_levels_and_not_with_the
     assert counts[9] <= LEVELS * MOST_OF_LEVEL, counts
 
 
+@pytest.mark.ring("all")
 @pytest.mark.usefixtures("unhurried")
 def test_runs_that_are_ready_do_not_wait_for_others(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forces the case: each run takes longer to look at than ready ones wait."""

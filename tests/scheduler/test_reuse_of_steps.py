@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from contract.lifecycle.state import State
@@ -58,6 +59,7 @@ def test_a_workflow_whose_steps_all_have_results_is_done_in_one_tick(context: Co
     assert carried_out(context, second) == set()
 
 
+@pytest.mark.ring("all")
 def test_the_step_to_begin_at_and_those_that_need_it_are_carried_out_and_count_as_newest(context: Context) -> None:
     first = chain(context, "one")
     for name in ("a", "b", "c"):

@@ -128,6 +128,7 @@ def test_three_single_submissions_after_a_sweep_and_its_stop_wait_a_few_seconds_
     assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) <= 12
 
 
+@pytest.mark.ring("all")
 def test_a_stop_and_a_single_submission_do_not_wait_for_the_arrays_of_a_sweep(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch, requests: tuple[JobRequest, ArrayRequest]
 ) -> None:

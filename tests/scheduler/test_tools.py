@@ -27,6 +27,7 @@ def test_the_tools_work_without_any_package(tmp_path: Path) -> None:
     assert (started.returncode, "--attempt" in started.stdout) == (0, True)
 
 
+@pytest.mark.ring("all")
 def test_many_workers_write_one_version_and_leave_no_draft(tmp_path: Path) -> None:
     """Forces the race: sixteen threads find no version at the same time."""
     with ThreadPoolExecutor(16) as workers:

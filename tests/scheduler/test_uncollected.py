@@ -69,6 +69,7 @@ def point(step: int) -> Points:
     return Points(attempt=1, at=1.0, step=step, values={"loss": 1.0})
 
 
+@pytest.mark.ring("all")
 def test_a_run_whose_report_cannot_be_stored_ends_and_others_go_on(
     context: Context, puppet: Puppet, run_id: int, run_ids: list[int], fail_to_store: Fault
 ) -> None:

@@ -36,6 +36,7 @@ def test_up_gives_every_table_and_down_takes_every_one(empty_database: str) -> N
     check(empty_database)
 
 
+@pytest.mark.ring("all")
 def test_a_table_without_a_migration_is_noticed(empty_database: str) -> None:
     """Forces the fault: a table is added to the metadata and to no migration."""
     upgrade(empty_database)

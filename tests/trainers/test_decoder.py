@@ -30,6 +30,7 @@ def psnr(left: Tensor, right: Tensor) -> float:
     return float(10 * torch.log10(255**2 / (left.double() - right.double()).square().mean()))
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("width", "height"), [(100, 75), (160, 200), (300, 280), (900, 700)])
 @pytest.mark.parametrize("how", [{}, {"subsampling": 0}, {"progressive": True}])
 def test_a_jpeg_looks_as_pillow_shows_it(

@@ -135,6 +135,7 @@ def both_ways(affine: bool, momentum: float | None, layout: torch.memory_format)
         return plain, pass_through(x_BCHW, weight_BCHW, affine, momentum)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("affine", "momentum", "layout"),
     [

@@ -96,6 +96,7 @@ def test_the_history_says_that_earlier_points_were_removed(ended: TestClient, en
     assert (run["points_removed_at"], run["state"]) == (None, "queued")
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("body", [{"states": []}, {"states": ["done"]}, {"state": ["failed"]}])
 def test_a_wrong_request_is_refused(ended: TestClient, body: dict[str, object]) -> None:
     assert ended.post("/api/v1/experiments/2/retry", json=body).status_code == 422

@@ -36,6 +36,7 @@ def write(tmp_path: Path, script: str) -> list[str]:
     return [sys.executable, "-S", str(path)]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [1, 2])
 def test_each_rank_logs_into_the_runs_folder(tmp_path: Path, world: int) -> None:
     resources = {"kind": "local", "ranks_per_node": world}

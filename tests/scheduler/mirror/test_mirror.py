@@ -99,6 +99,7 @@ def finish_with_folder(context: Context) -> int:
     return run_id
 
 
+@pytest.mark.ring("all")
 def test_a_worker_that_dies_at_any_call_leaves_a_copy_that_another_one_completes(context: Context) -> None:
     """Forces the fault: the process ends before, within and after each call of the store, one after the other."""
     for number in itertools.count(1):
@@ -149,6 +150,7 @@ def test_a_worker_that_dies_before_it_stores_the_end_shows_no_copy(
     assert copy.state is CopyState.MIRRORED
 
 
+@pytest.mark.ring("all")
 def test_wrong_bytes_from_the_store_are_no_copy(mirrored: Context, faulty: FaultyStore) -> None:
     """Forces the fault: the store returns a file with one bit changed, each time it is asked."""
     run_id = done(mirrored)

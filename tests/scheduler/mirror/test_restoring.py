@@ -42,6 +42,7 @@ def still_listed(context: Context, run_id: int) -> bool:
         return "model" in artifacts.outputs_of(db, [run_id]).get(run_id, {})
 
 
+@pytest.mark.ring("all")
 def test_a_result_whose_files_are_in_the_store_alone_is_taken_and_its_files_are_back(
     mirrored: Context, given: int
 ) -> None:

@@ -87,6 +87,7 @@ def noisy(seed: int, steps: int, *, floor: float = 0.3) -> list[float]:
     ]
 
 
+@pytest.mark.ring("all")
 def test_noise_with_a_heavy_tail_raises_no_alarm() -> None:
     alarms, looks = 0, 0
     for group in range(10):

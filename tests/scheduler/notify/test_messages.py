@@ -235,6 +235,7 @@ def test_the_rules_of_an_owner_and_of_all_count_and_no_target_gets_a_message_twi
     assert receiver.types == ["experiment.ended"] * 2
 
 
+@pytest.mark.ring("all")
 def test_eight_workers_make_one_message_of_each_occurrence(worker: Context, receiver: Receiver) -> None:
     add_webhook(worker, receiver)
     run_ids = make_experiment(worker, 40, on=["failure", "end"])

@@ -151,6 +151,7 @@ def test_another_worker_goes_on_where_the_first_one_ended(writing: Context, run_
     assert losses(writing, run_id) == [(1, 1.0), (2, 2.0), (3, 3.0)]
 
 
+@pytest.mark.ring("all")
 def test_a_run_of_many_parts_is_written_whole(writing: Context, run_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_files, "MAX_BYTES", 1000)
     take(writing, run_id, *[point(step, loss=float(step)) for step in range(1, 201)])

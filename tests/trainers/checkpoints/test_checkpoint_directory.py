@@ -145,6 +145,7 @@ class limited:  # noqa: N801  # a context manager, named like a function
         signal.signal(signal.SIGXFSZ, self.handler)
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("crash_at", range(1, 25))
 def test_a_crash_at_any_call_leaves_the_previous_checkpoint_complete(crash_at: int, tmp_path: Path) -> None:
     """Forces os._exit at the given system call of the second checkpoint."""

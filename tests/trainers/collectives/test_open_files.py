@@ -108,6 +108,7 @@ def meet_all(path: Path, short_rank: int | None) -> list[Any]:
             process.join()
 
 
+@pytest.mark.ring("all")
 def test_where_one_rank_lacks_files_all_ranks_connect_at_the_first_message_and_sums_are_right(tmp_path: Path) -> None:
     """Forces a hard limit of open files that is one below the full mesh, on one rank of six."""
     files = []

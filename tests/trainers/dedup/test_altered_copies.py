@@ -31,6 +31,7 @@ def test_copies_of_pictures_are_found_at_the_default() -> None:
     assert found.ratio == pytest.approx(DUPLICATES, abs=0.02)
 
 
+@pytest.mark.ring("all")
 def test_a_mirrored_picture_is_no_duplicate() -> None:
     x_NHWC = pictures(100, 96, seed=3)
     both = np.concatenate([x_NHWC, x_NHWC[:, :, ::-1]]).transpose(0, 3, 1, 2)

@@ -44,6 +44,7 @@ def near_copies(rng: np.random.Generator, n: int, words: int, *, centers: int, f
     return np.packbits(bit_NB, axis=1).view(">u8").astype(np.uint64)
 
 
+@pytest.mark.ring("all")
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 120),

@@ -68,6 +68,7 @@ def lower_bound(costs: list[int], machines: int) -> float:
     return max(sum(ordered) / machines, ordered[0], shared)
 
 
+@pytest.mark.ring("all")
 @pytest.mark.parametrize("name", NETS)
 def test_the_busiest_rank_has_at_most_a_tenth_more_than_in_the_best_division(name: str) -> None:
     blocks = blocks_of(name)

@@ -132,6 +132,7 @@ def gather_long_vectors() -> bool:
     return is_right
 
 
+@pytest.mark.ring("all")
 def test_a_group_gathers_vectors_of_unequal_length_and_several_segments() -> None:
     """The runner cuts long vectors into segments, whose chunks are not the members' own parts."""
     assert on_ranks(WORLD, gather_long_vectors) == [True] * WORLD

@@ -124,6 +124,7 @@ def test_a_process_without_the_secret_is_refused_and_the_ranks_go_on(served: Ser
     assert served.join(2).get("key") == b"value"
 
 
+@pytest.mark.ring("all")
 def test_the_client_of_torchs_tcp_store_is_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forces torch's own client: it sends no secret, and waits for an answer to fewer bytes than a request has."""
     monkeypatch.setattr(handshakes, "HANDSHAKE_TIMEOUT_S", 0.2)

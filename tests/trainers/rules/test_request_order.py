@@ -153,6 +153,7 @@ def test_no_rank_waits_for_a_departed_rank() -> None:
     assert ahead.continues()
 
 
+@pytest.mark.ring("all")
 def test_late_ranks_delay_other_ranks_once() -> None:
     """Forces a time-out; a late rank may still exchange."""
     ahead = Ahead(timeout_s=1.0)

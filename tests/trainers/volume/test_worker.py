@@ -78,6 +78,7 @@ def test_a_task_that_is_carried_out_twice_changes_nothing(tmp_path: Path) -> Non
     assert (stored_blobs(tmp_path / "labels"), stored_blobs(tmp_path / "values")) == before
 
 
+@pytest.mark.ring("all")
 def test_zarr_and_raw_have_the_same_values(tmp_path: Path) -> None:
     write_input(tmp_path / "em")
     operators = [{**one, "format": "zarr"} if one["kind"] == "write" else one for one in SPEC["operators"]]
