@@ -46,5 +46,5 @@ def _tests(ring: str) -> list[Stage]:
 
 
 def _side_by_side(processes: str) -> tuple[str, ...]:
-    """Return the options for all tests; what shares the lab, the browser or a file stays in one process (conftest.py)."""
+    """Return the options for all tests; what shares the lab, the browser or a file stays in one process."""
     return ("-n", os.environ.get("WORKERS", processes), "--dist", "loadgroup", "--no-loadscope-reorder")
