@@ -1,7 +1,7 @@
 """The gate itself: what hangs ends with its stacks, what fails twice fails, and what fails once is called unstable."""
 
 import json
-import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.gate import land, unstable
+from tests.gate import unstable
 from tests.gate.stages import PytestStage, Stage, VitestStage
 
 ROOT = Path(__file__).parents[1]
@@ -22,7 +22,8 @@ ONCE = """
 """
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 TESTS = PytestStage("tests", PYTEST, 300)
-# as in the gate itself; -n 1: of two processes, one could be asked for its tests while the other has begun
+FAILS = Stage("checks", (sys.executable, "-c", "raise SystemExit('a wrong type')"), 60)
+# as in the gate itself, in one process
 BESIDE = PytestStage("tests", PYTEST, 300, side_by_side=("-n", "1", "--dist", "loadgroup"))
 
 
@@ -42,14 +43,14 @@ def write(project: Path, name: str, source: str) -> None:
     (project / "tests" / f"{name}.py").write_text(seen + textwrap.dedent(source))
 
 
-def carried_out(project: Path, *stages: Stage, before: str = "") -> tuple[bool, str]:
-    """Carry stages out one after another; return whether the gate passed and what it printed.
+def carried_out(project: Path, *stages: Stage, before: str = "", side_by_side: bool = False) -> tuple[bool, str]:
+    """Carry stages out, one after another or side by side; return whether the gate passed and what it printed.
 
     The gate is a process of its own, because it ends all processes below it.
     """
     imports = "import sys; from pathlib import Path; from tests.gate import processes; from tests.gate.gate import Gate"
     kinds = "from tests.gate.stages import PytestStage, Stage"
-    steps = [[[stage]] for stage in stages]
+    steps = [[[stage] for stage in stages]] if side_by_side else [[[stage]] for stage in stages]
     code = f"{imports}; {kinds}\n{before}\nsys.exit(not Gate(Path('.')).run({steps!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True)
     assert done.stderr == ""
@@ -72,7 +73,7 @@ processes._wait = wait_for_the_test
     assert not passed
     assert "tests did not end within 300 s" in printed
     assert "tests in progress:\ntests/test_a.py::test_hangs" in printed
-    assert 'test_a.py", line 6 in test_hangs' in printed
+    assert re.search(r'test_a.py", line [56] in test_hangs', printed)
 
 
 def test_a_stage_ends_at_its_time_limit(project: Path) -> None:
@@ -142,12 +143,19 @@ def test_a_process_of_pytest_that_ends_by_itself_fails_the_test_that_it_ran(proj
 
 
 def test_a_command_that_fails_ends_the_gate_before_the_next_step(project: Path) -> None:
-    failing = Stage("checks", (sys.executable, "-c", "raise SystemExit('a wrong type')"), 60)
-    passed, printed = carried_out(project, failing, Stage("later", ("true",), 60))
+    passed, printed = carried_out(project, FAILS, Stage("later", ("true",), 60))
     assert not passed
     assert "a wrong type" in printed
     assert "checks failed (exit status 1)" in printed
     assert "later" not in printed
+
+
+def test_a_command_that_fails_ends_what_runs_beside_it(project: Path) -> None:
+    """Without that, an error of the types cost the minutes of all tests."""
+    passed, printed = carried_out(project, Stage("sleeps", ("sleep", "600"), 700), FAILS, side_by_side=True)
+    assert not passed
+    assert "sleeps was ended, because another stage failed" in printed
+    assert printed.endswith("The gate failed:\n  checks failed (exit status 1)\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
@@ -215,83 +223,3 @@ def test_a_failed_test_of_the_dashboard_runs_again_with_its_file_and_must_pass_t
 
 def report(folder: Path, *files: dict[str, object]) -> None:
     (folder / "vitest.json").write_text(json.dumps({"testResults": files}))
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository on the branch `next`, one commit ahead of `main`, whose gate passes where a file says so."""
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "config", "user.name", "a")
-    git(tmp_path, "config", "user.email", "a@example.org")
-    (tmp_path / ".ci").mkdir()
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "a").touch()
-    (tmp_path / ".gitignore").write_text(".make/\n")
-    (tmp_path / ".ci" / "run").write_text("true\n")
-    commit(tmp_path)
-    git(tmp_path, "checkout", "-q", "-b", "next")
-    return tmp_path
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def commit(folder: Path) -> str:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", git(folder, "branch", "--show-current"), "--allow-empty")
-    return git(folder, "rev-parse", "HEAD")
-
-
-def test_main_moves_to_a_commit_whose_gate_passed_on_a_clean_clone(repository: Path) -> None:
-    (repository / ".ci" / "run").write_text('test ! -e uncommitted && test -z "$(git status --porcelain)"\n')
-    landed = commit(repository)
-    (repository / "uncommitted").touch()
-    land.land(repository)
-    assert git(repository, "rev-parse", "main") == landed
-    assert (repository / land.LANDED).read_text() == f"{landed}\n"
-
-
-def test_main_stays_where_the_gate_fails(repository: Path) -> None:
-    before = git(repository, "rev-parse", "main")
-    (repository / ".ci" / "run").write_text("exit 2\n")
-    commit(repository)
-    with pytest.raises(land.LandError, match="the gate failed"):
-        land.land(repository)
-    assert git(repository, "rev-parse", "main") == before
-    assert not (repository / land.LANDED).exists()
-
-
-def test_a_branch_that_lacks_a_commit_of_main_does_not_land(repository: Path) -> None:
-    commit(repository)
-    git(repository, "checkout", "-q", "main")
-    ahead = commit(repository)
-    git(repository, "checkout", "-q", "next")
-    with pytest.raises(land.LandError, match="rebase on main first"):
-        land.land(repository)
-    assert git(repository, "rev-parse", "main") == ahead
-
-
-def test_unstable_tests_of_the_clone_are_listed_in_the_working_copy(repository: Path) -> None:
-    entry = "\\n## tests/test_a.py::test_b, 2026-01-01\\n"
-    (repository / ".ci" / "run").write_text(f'printf "{entry}" >> {unstable.LIST}\n')
-    (repository / unstable.LIST).write_text(unstable.HEAD)
-    commit(repository)
-    land.land(repository)
-    assert unstable.count(repository) == 1
-
-
-def test_the_gate_of_a_clone_sees_no_setting_of_the_checkout(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (repository / ".ci" / "run").write_text('env > "$(git config remote.origin.url)/.make/environment"\n')
-    (repository / ".make").mkdir()
-    commit(repository)
-    for name in ("BIGBATCH_HOME", "PYTEST_ADDOPTS", "PYTHONPATH", "MAKEFLAGS", "VIRTUAL_ENV"):
-        monkeypatch.setenv(name, "of the checkout")
-    monkeypatch.setenv("PATH", f"{repository / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    land.land(repository)
-    seen = (repository / ".make" / "environment").read_text()
-    assert "of the checkout" not in seen
-    assert ".venv" not in seen
-    assert "CI=true" in seen

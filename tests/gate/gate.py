@@ -90,12 +90,15 @@ class Gate:
             self.failed_tests += [(stage, failure) for failure in failures.values()]
             if not is_alone:
                 self.show(_shown(stage, printed, whole=ended.status != 0))
-            if ended.status is None:
+            if ended.status is None and self.is_stopped:
+                self.show(f"{stage.name} was ended, because another stage failed")
+            elif ended.status is None:
                 running = stage.in_progress(records) or ["none known"]
                 self.faults.append(f"{stage.name} did not end within {stage.limit_s:g} s")
                 self.show("\n".join([self.faults[-1], "tests in progress:", *running]))
             elif ended.status and not (failures and stage.explains(ended.status, printed)):
                 self.faults.append(f"{stage.name} failed (exit status {ended.status})")
+            self.is_stopped |= bool(self.faults)  # no other run of it can make the gate pass: the other lanes end too
         return ended.status == 0 or (ended.status is not None and bool(failures))
 
     def _carried_out(
@@ -103,7 +106,15 @@ class Gate:
     ) -> processes.Ended:
         records.mkdir()
         folder = self.folder / stage.folder
-        return processes.run(command, folder=folder, log=log, records=records, limit_s=stage.limit_s, show=show)
+        return processes.run(
+            command,
+            folder=folder,
+            log=log,
+            records=records,
+            limit_s=stage.limit_s,
+            show=show,
+            is_stopped=lambda: self.is_stopped,
+        )
 
     def _end_orphans(self) -> None:
         for line in processes.end_orphans():

@@ -13,13 +13,13 @@ from pathlib import Path
 PR_SET_CHILD_SUBREAPER = 36
 SHOW_S = 1.0
 Show = Callable[[bytes], None]
-STACKS_S = 2.0  # a process prints its stacks within this time
+STACKS_S = 5.0  # a process prints its stacks within this time, on a busy machine too
 ROUNDS, ROUND_S = 50, 0.1  # a killed process leaves its children to the gate
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; `status` is None where it reached its time limit."""
+    """How a command ended; `status` is None where it reached its time limit or was stopped."""
 
     status: int | None
     seconds: float
@@ -39,19 +39,27 @@ def run(
     records: Path,
     limit_s: float,
     show: Show | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Run a command in a folder, with its output in a file; after `limit_s` print stacks there and end the command.
 
-    `show` gets the output while the command runs.
+    `show` gets the output while the command runs. Where `is_stopped` says so, the command ends without stacks.
     """
     began = time.monotonic()
     with log.open("ab") as output, log.open("rb") as printed:
         process = subprocess.Popen(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
-        status = _wait(process, began + limit_s, lambda: show(printed.read()) if show else None)
+
+        def goes_on() -> bool:
+            if show:
+                show(printed.read())
+            return not is_stopped()
+
+        status = _wait(process, began + limit_s, goes_on)
         if status is None:
-            print_stacks(records)
+            if not is_stopped():
+                print_stacks(records)
             started = below(process.pid)  # before its end, after which they are below the gate
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -62,12 +70,13 @@ def run(
     return Ended(status, time.monotonic() - began)
 
 
-def _wait(process: subprocess.Popen[bytes], until: float, show: Callable[[], None]) -> int | None:
-    """Return the exit status, or None at the time limit; call `show` every second."""
+def _wait(process: subprocess.Popen[bytes], until: float, goes_on: Callable[[], bool]) -> int | None:
+    """Return the exit status, or None at the time limit or where `goes_on`, asked every second, is false."""
     while (left := until - time.monotonic()) > 0:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(min(left, SHOW_S))
-        show()
+        if not goes_on():
+            break
     return None
 
 
