@@ -54,8 +54,7 @@ class Ending:
         if reader:
             self._finish_metrics(reader, statuses)
         has_failed = bool(first_failure(self.folder, self.number)) or self._has_failed()
-        # `should_pause` writes the file before the program saves its checkpoint, which may fail
-        if (self.folder.read(f"{self.number}.paused") is not None and not has_failed) or (
+        if (self._has_pause_file() and not has_failed) or (
             PAUSED in statuses.values() and all(status in (0, PAUSED) for status in statuses.values())
         ):
             self._report_pause(events)
@@ -116,8 +115,11 @@ class Ending:
         return self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends)
 
     def _has_paused(self) -> bool:
-        has_file = self.folder.read(f"{self.number}.paused") is not None
-        return has_file or any(end.status == PAUSED for end in self.supervisor.ends)
+        return self._has_pause_file() or any(end.status == PAUSED for end in self.supervisor.ends)
+
+    def _has_pause_file(self) -> bool:
+        """Return whether `should_pause` wrote its file and no process here was killed, as before its checkpoint."""
+        return self.folder.read(f"{self.number}.paused") is not None and not self.supervisor.has_killed
 
     def _report_pause(self, events: EventWriter) -> None:
         note = self._pause_note()

@@ -34,10 +34,12 @@ PLANS = {
     "trainers.tensor.calls",
     "trainers.tensor.price",
 }
+SHELL_LINES = {"agent.program.shell_line", "agent.program.shell_places"}
 EVENT_FILES = {"agent.sources.records", "agent.sources.summaries"}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
-    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml"},
+    # the agent fills a line for bash, which the contract checks
+    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml", *SHELL_LINES},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37

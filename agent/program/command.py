@@ -17,11 +17,16 @@ AGENT = Path(__file__).resolve().parents[1]
 
 
 def program_words(spec: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return the words of the user's program with its parameters; a text is a line for bash."""
+    """Return the words of the user's program with its parameters; a text is a line, or several, for bash.
+
+    A program that fails must not be hidden: by what reads its output (pipefail), or by the lines after it (-e).
+    """
     values = placeholder_values(spec, folder)
     command = spec["command"]
     if isinstance(command, str):
-        return ["bash", "-c", fill(command, values, is_shell=True)]
+        lines = command.strip().count("\n") + 1
+        stops = ["-e"] if lines > 1 else []
+        return ["bash", *stops, "-o", "pipefail", "-c", fill(command, values, is_shell=True)]
     return [fill(word, values, is_shell=False) for word in command]
 
 

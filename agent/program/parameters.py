@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agent.folder.run_folder import replace_file
+from agent.program.shell_line import fill_line
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
 PLACEHOLDER = re.compile(rf"\{{\{{{NAME}\}}\}}|\{{({NAME})\}}")
@@ -36,15 +36,15 @@ def placeholder_values(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:
-    """Return the text with the values in place of their placeholders; `is_shell`: each value is quoted for a shell."""
+    """Return the text with the values in place of their placeholders; raise KeyError for a name without a value.
+
+    `is_shell`: the text is a line for bash; raise QuotingError where a value cannot stand as a literal.
+    """
 
     def value_of(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0][1:-1]
-        value = as_text(values[found[1]])
-        return shlex.quote(value) if is_shell else value
+        return found[0][1:-1] if found[1] is None else as_text(values[found[1]])
 
-    return PLACEHOLDER.sub(value_of, text)
+    return fill_line(text, PLACEHOLDER, value_of) if is_shell else PLACEHOLDER.sub(value_of, text)
 
 
 def as_text(value: Any) -> str:

@@ -51,6 +51,17 @@ def signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
+def has_group(group: int) -> bool:
+    """Return whether a process group has a process, be it one that has ended and was not awaited."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of a group whose processes have another user
+        pass
+    return True
+
+
 def signal_all(pids: Iterable[int], number: int) -> None:
     """Send a signal to each process that still exists."""
     for pid in pids:

@@ -29,6 +29,7 @@ class Supervisor:
         self._oom_kills = count_oom_kills()
         self.ends: list[RankEnd] = []
         self.superseded_by: int | None = None  # a later attempt that has begun
+        self.has_killed = False  # a process did not end in time after a request to end
         self.has_stalled = False  # the processes were ended because a rank made no progress
 
     def supersede(self, attempt: int) -> None:
@@ -46,7 +47,7 @@ class Supervisor:
         while running:
             for process in list(running):
                 status = process.poll()
-                if status is not None:
+                if status is not None and not (self._signals.asks_for_end and process.left_group()):
                     running.remove(process)
                     self._record(process, status, what)
             self._forward(running)
@@ -69,6 +70,7 @@ class Supervisor:
             what=what,
         )
         self.ends.append(end)
+        self.has_killed = self.has_killed or process.was_killed
         now = time.monotonic()
         if end.is_failure:
             self._deadline = min(self._deadline or now + GRACE_S, now + GRACE_S)

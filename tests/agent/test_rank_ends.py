@@ -8,12 +8,10 @@ import pytest
 from agent.folder import rank_ends
 from agent.folder.rank_ends import RankEnd, first_failure, read_statuses, record_end
 from agent.folder.run_folder import RunFolder as AgentFolder
-from agent.program.parameters import fill as fill_by_agent
 from agent.ranks.memory_events import count_oom_kills
 from agent.ranks.placement import expand_counts, expand_hosts
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
-from contract.spec.program.placeholders import fill
 from tests.testing.programs import program_folder
 
 LOST = "[rank0]: RuntimeError: gloo/transport/tcp/pair.cc: Connection closed by peer [10.0.0.2]:17083"
@@ -84,13 +82,6 @@ def test_the_kernels_count_is_read_in_both_versions(tmp_path: Path, version: int
 def test_slurms_lists_are_expanded() -> None:
     assert expand_hosts("n[1-2,07],gpu3,a[1-2]b[3-4]") == ["n1", "n2", "n07", "gpu3", "a1b3", "a1b4", "a2b3", "a2b4"]
     assert expand_counts("4(x2),3") == [4, 4, 3]
-
-
-@pytest.mark.parametrize("text", ["a {lr} {{lr}} {x y} {net.depth}", "{lr}{lr}", '{"a": {"b": 1}}'])
-@pytest.mark.parametrize("is_shell", [True, False])
-def test_the_agent_fills_placeholders_as_the_api_checks_them(text: str, is_shell: bool) -> None:
-    values = {"lr": 1e-05, "net.depth": "it's; $HOME"}
-    assert fill_by_agent(text, values, is_shell=is_shell) == fill(text, values, is_shell=is_shell)
 
 
 def test_an_exit_status_that_a_full_disk_rejects_is_written_once_there_is_room(

@@ -85,6 +85,66 @@ def test_sigterm_ends_a_program_without_a_handler_and_is_no_failure(tmp_path: Pa
     assert processes_of(folder) == []
 
 
+# `go` comes when the shell has ended: a program that is killed with the shell never sees it
+SAVES = """
+import os, signal, sys, time
+def save(*_):
+    open(os.environ["BIGBATCH_RUN_FOLDER"] + "/attempts/1.paused", "w").write('{"step": 87}')
+    open("asked", "w").close()
+    while not os.path.exists("go"): time.sleep(0.01)
+    open("saved", "w").close()
+    sys.exit(4)
+signal.signal(signal.SIGTERM, save)
+print("ready", flush=True)
+while True: time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    "line", ["python {file} | tee x", "python {file}; echo", "( python {file}; true )", "./wrap.sh"]
+)
+def test_a_program_behind_a_shell_has_the_time_to_save(tmp_path: Path, line: str) -> None:
+    """Forces the fault: the shell ends at the signal, and the program saves after the end of the shell."""
+    folder = saving(tmp_path, line)
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        (shell,) = [one for one in processes_of(folder) if one.pid == os.getpgid(one.pid)]
+        child.terminate()
+        wait_for("the end of the shell", lambda: shell.pid not in [one.pid for one in processes_of(folder)])
+        wait_for("the program's handler", (folder.path / "asked").exists)
+        (folder.path / "go").touch()
+        assert child.wait(300) == 4
+    assert (folder.path / "saved").exists()
+    paused = events_of(folder)[-1]
+    assert isinstance(paused, Paused)
+    assert paused.saved_step == 87
+
+
+def test_a_program_that_is_killed_before_it_saved_has_no_saved_step(tmp_path: Path) -> None:
+    """Forces the fault: the program does not end its saving."""
+    folder = saving(tmp_path, "./wrap.sh")
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        child.terminate()
+        wait_for("the program's handler", (folder.path / "asked").exists)
+        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(300) == 143
+    assert kinds_of(folder) == ["started"]
+    assert not (folder.path / "saved").exists()
+
+
+def saving(root: Path, line: str) -> RunFolder:
+    """Return the folder of a program behind a shell that saves its state when it is asked to end."""
+    file = root / "saves.py"
+    file.write_text(SAVES)
+    folder = program_folder(root, line.format(file=file))
+    wrap = folder.path / "wrap.sh"
+    wrap.write_text(f"#!/bin/sh\npython {file}\necho ended\n")
+    wrap.chmod(0o755)
+    return folder
+
+
 def test_a_program_that_ends_well_after_sigterm_has_not_finished(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, [sys.executable, "-c", PAUSES.replace("exit(4)", "exit(0)")])
     with agent(folder) as child:

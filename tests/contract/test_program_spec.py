@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
+from agent.program.parameters import fill
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.program.placeholders import fill
 from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 from contract.validation import issues_of

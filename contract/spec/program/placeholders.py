@@ -6,32 +6,38 @@ Only braces around a name are placeholders, so that JSON and shell blocks in a c
 
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from agent.program.shell_line import QuotingError, quote
+from agent.program.shell_places import VARIABLE, find_places
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
 PLACEHOLDER = re.compile(rf"\{{\{{{NAME}\}}\}}|\{{({NAME})\}}")
 
 
 def names_in(text: str) -> Iterator[str]:
-    """Yield the name of each placeholder, in order."""
+    """Yield the name of each placeholder of a word, in order."""
     yield from (found[1] for found in PLACEHOLDER.finditer(text) if found[1])
 
 
-def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:
-    """Return the text with the values in place of their placeholders; raise KeyError for a name without a value.
+def names_in_line(line: str) -> Iterator[str]:
+    """Yield the name of each placeholder of a line for bash, where `${name}` is none."""
+    for start, place in find_places(line, PLACEHOLDER).items():
+        found = PLACEHOLDER.match(line, start)
+        if found and place.kind != VARIABLE:
+            yield found[1]
 
-    `is_shell`: the text is a line for a shell, so each value is quoted for the shell.
-    """
 
-    def value_of(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0][1:-1]
-        value = as_text(values[found[1]])
-        return shlex.quote(value) if is_shell else value
-
-    return PLACEHOLDER.sub(value_of, text)
+def check_line(line: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the places of placeholders in a line for bash, given the value of each."""
+    for start, place in find_places(line, PLACEHOLDER).items():
+        found = PLACEHOLDER.match(line, start)
+        if found and found[1] in values:
+            try:
+                quote(as_text(values[found[1]]), place, found[0])
+            except QuotingError as error:
+                yield str(error)
 
 
 def as_text(value: Any) -> str:

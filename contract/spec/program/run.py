@@ -16,7 +16,7 @@ from contract.spec.dedup.dedup import Dedup
 from contract.spec.numbers import Positive
 from contract.spec.program.environment import AbsolutePath, Environment, check_environment
 from contract.spec.program.metrics import MetricSources
-from contract.spec.program.placeholders import flatten, names_in
+from contract.spec.program.placeholders import check_line, flatten, names_in, names_in_line
 from contract.spec.program.section import complete_program
 from contract.spec.resources import Local, Resources, check_resources
 from contract.spec.retry import RetryPolicy, check_growth
@@ -177,13 +177,19 @@ class ProgramSpec(Spec):
     def _command_issues(self) -> Iterator[ValidationIssue]:
         files = [*(f"inputs.{name}" for name in self.inputs), *(f"outputs.{name}" for name in self.outputs)]
         known = [*flatten(self.parameters), *FILES, *files]
-        words = [self.command] if isinstance(self.command, str) else self.command
-        if not words[0].strip():
-            yield ValidationIssue(path="command", message="the first word is empty")
-        unknown = dict.fromkeys(name for word in words for name in names_in(word) if name not in known)
+        if isinstance(self.command, str):
+            names = list(names_in_line(self.command))
+            values = {**dict.fromkeys(known, ""), **flatten(self.parameters)}
+            for message in check_line(self.command, values):
+                yield ValidationIssue(path="command", message=message)
+        else:
+            names = [name for word in self.command for name in names_in(word)]
+            if not self.command[0].strip():
+                yield ValidationIssue(path="command", message="the first word is empty")
+        unknown = [name for name in dict.fromkeys(names) if name not in known]
         for name in unknown:
-            names = f"the parameters are {', '.join(known)}"
-            message = f"{{{name}}} is no parameter; {names}; write {{{{{name}}}}} for the text itself"
+            parameters = f"the parameters are {', '.join(known)}"
+            message = f"{{{name}}} is no parameter; {parameters}; write {{{{{name}}}}} for the text itself"
             yield ValidationIssue(path="command", message=message)
         of_files = [*FILES, *(["inputs"] if self.inputs else []), *(["outputs"] if self.outputs else [])]
         for name in of_files:

@@ -1,10 +1,11 @@
 """Values in place of references: in texts, in commands, and as whole values of any type."""
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agent.program.shell_line import QuotingError, quote
+from agent.program.shell_places import PLAIN, find_places
 from contract.spec.program.placeholders import PLACEHOLDER, as_text
 from contract.spec.steps.reference import REFERENCE, Reference, ReferenceIssue, parse_reference
 
@@ -48,12 +49,20 @@ def _fill_text(text: str, value_of: ValueOf) -> Any:
 
 
 def _fill_line(line: str, value_of: ValueOf) -> str:
+    places = find_places(line, REFERENCE)
+
     def words(found: re.Match[str]) -> str:
-        if found[1] is None:
+        place = places.get(found.start())
+        if found[1] is None or place is None:  # in a comment
             return found[0]
         value = value_of(parse_reference(found[1]))
+        if isinstance(value, list) and place.kind != PLAIN:
+            raise ReferenceIssue(f"{found[0]} is a list, and {place.kind} has room for one value: write it alone")
         values = value if isinstance(value, list) else [value]
-        return _escape(" ".join(shlex.quote(as_text(one)) for one in values))
+        try:
+            return _escape(" ".join(quote(as_text(one), place, found[0]) for one in values))
+        except QuotingError as error:
+            raise ReferenceIssue(str(error)) from None
 
     return REFERENCE.sub(words, line)
 
