@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, case, distinct, func, insert, or_, select, update
 from sqlalchemy.orm import Session, load_only
 
-from contract.lifecycle.reason import Reason
+from contract.lifecycle.reason import Reason, SubmissionLost
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.spec.checks.packing import runs_per_job
 from store import changes
@@ -208,10 +208,20 @@ def write_doubt(db: Session, name: str, reason: Reason) -> None:
 
 def count_returns(db: Session, run_id: int) -> int:
     """Return how often in a row the run came back from a submission, since a cluster accepted it or it had ended."""
+    return db.scalar(select(func.count()).where(_came_back(run_id))) or 0
+
+
+def count_unknown_errors(db: Session, run_id: int) -> int:
+    """Return how many of these returns followed an error message that the service does not know."""
+    reasons = db.scalars(select(Move.reason).where(_came_back(run_id)))
+    return sum(isinstance(reason, SubmissionLost) and reason.is_error for reason in reasons)
+
+
+def _came_back(run_id: int) -> ColumnElement[bool]:
     settled = or_(Move.new == State.PENDING, Move.old.in_(ENDED))
     taken = select(func.max(Move.id)).where(Move.run_id == run_id, settled).scalar_subquery()
     back = and_(Move.run_id == run_id, Move.old == State.SUBMITTING, Move.new == State.QUEUED)
-    return db.scalar(select(func.count()).where(back, Move.id > func.coalesce(taken, 0))) or 0
+    return and_(back, Move.id > func.coalesce(taken, 0))
 
 
 def has_job(run: Run, job_id: str) -> bool:

@@ -167,6 +167,19 @@ def test_what_a_stage_leaves_running_ends_with_it(project: Path) -> None:
     assert "left running, ended now: sleep 600" in printed
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_a_process_that_ends_after_its_parent_is_awaited_while_the_stage_runs(project: Path) -> None:
+    """Otherwise it stays a zombie, and a test that waits for its end fails."""
+    source = """
+import os, subprocess, sys, time
+code = "import subprocess; print(subprocess.Popen(['sleep', '0.1'], stdout=subprocess.DEVNULL).pid)"
+orphan = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+while os.path.exists(f"/proc/{orphan}"): time.sleep(0.05)
+"""
+    passed, printed = carried_out(project, Stage("leaves", (sys.executable, "-c", source), 60))
+    assert passed, printed
+
+
 RINGS = """
     import pytest
     @pytest.mark.ring("quick")

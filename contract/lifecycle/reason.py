@@ -116,10 +116,11 @@ class SubmissionDeferred(_Reason):
 
 
 class SubmissionUnconfirmed(_Reason):
-    """The answer to sbatch did not arrive, so the service asks the cluster for the job by its name."""
+    """The answer to sbatch did not arrive, or is not known, so the service asks the cluster for the job by its name."""
 
     kind: Literal["submission_unconfirmed"] = "submission_unconfirmed"
     message: str
+    is_error: bool = False  # sbatch answered, with an error message that the service does not know
 
 
 class SubmissionLost(_Reason):
@@ -127,6 +128,7 @@ class SubmissionLost(_Reason):
 
     kind: Literal["submission_lost"] = "submission_lost"
     message: str | None = None
+    is_error: bool = False  # as in SubmissionUnconfirmed
 
 
 class FoundByName(_Reason):

@@ -9,7 +9,7 @@ from pydantic import Field
 from contract.spec.base import Spec
 from contract.spec.many_core import ManyCore, check_many_core
 from contract.spec.numbers import Count
-from contract.spec.sbatch_options import OptionName, OptionValue, check_options
+from contract.spec.sbatch_options import OptionName, OptionValue, check_exclusive, check_options
 from contract.validation import ValidationIssue
 
 # These values are written to #SBATCH lines, so no value may contain whitespace or shell syntax.
@@ -124,3 +124,4 @@ def check_resources(need: Resources) -> Iterator[ValidationIssue]:
         message = f"`gpus_per_rank` requests the GPUs already: {need.gpus_per_rank} x {need.node_ranks} ranks per node"
         yield ValidationIssue(path="gres", message=message)
     yield from check_options(need.options)
+    yield from check_exclusive(need.options, memory_gb=need.memory_gb)

@@ -21,7 +21,7 @@ def _names(text: str) -> frozenset[str]:
 OPTIONS = _names(
     """
     acctg-freq batch bb bcast begin cluster-constraint container container-id contiguous core-spec
-    cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot distribution exclusive extra-node-info
+    cores-per-socket cpu-freq deadline delay-boot distribution exclusive extra-node-info
     gpu-bind gpu-freq gres-flags hint immediate licenses mail-type mail-user mcs-label mem-bind mem-per-cpu mem-per-gpu
     mincpus network nice nodelist nodefile no-kill ntasks-per-core ntasks-per-socket oom-kill-step overcommit
     oversubscribe power prefer priority profile propagate reboot reservation resv-ports segment sockets-per-node
@@ -32,6 +32,7 @@ OPTIONS = _names(
 FIELD_OF = {  # option -> the field that sets it
     "account": "account",
     "constraint": "constraint",
+    "cpus-per-gpu": "cpus_per_rank",
     "cpus-per-task": "cpus_per_rank",
     "gpus": "gpus_per_rank",
     "gpus-per-node": "gpus_per_rank",
@@ -55,6 +56,20 @@ OF_THE_SERVICE = _names(
     """
 )
 FLAGS = _names("contiguous exclusive no-kill overcommit oversubscribe reboot spread-job stepmgr use-min-nodes")
+EXCLUSIVE = (("mem-per-cpu", "mem-per-gpu"), ("core-spec", "thread-spec"))  # sbatch refuses both together
+MEMORY = ("mem-per-cpu", "mem-per-gpu")  # instead of `memory_gb`
+
+
+def check_exclusive(options: Mapping[str, bool | int | str], *, memory_gb: int | None) -> Iterator[ValidationIssue]:
+    """Yield an issue for each option that sbatch refuses beside another one."""
+    for first, second in EXCLUSIVE:
+        if first in options and second in options:
+            message = f"sbatch refuses --{second} beside --{first}: remove one of the two"
+            yield ValidationIssue(path=f"options.{second}", message=message)
+    for name in MEMORY if memory_gb is not None else ():
+        if name in options:
+            message = f"sbatch refuses --{name} beside --mem, which `memory_gb` sets ({memory_gb}): remove one"
+            yield ValidationIssue(path=f"options.{name}", message=message)
 
 
 def check_options(options: Mapping[str, bool | int | str]) -> Iterator[ValidationIssue]:

@@ -116,6 +116,10 @@ class NoAnswerError(Exception):
     """The cluster did not answer, so the outcome of a call, or the state of its jobs, is not known: ask again later."""
 
 
+class UnknownErrorMessage(NoAnswerError):
+    """The cluster answered with an error message that the service does not know, so it may have the job."""
+
+
 class RateLimitedError(NoAnswerError):
     """The cluster was not called because the rate limit was reached: nothing was submitted."""
 

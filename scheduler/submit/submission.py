@@ -30,6 +30,7 @@ from scheduler.clusters.cluster import (
     RateLimitedError,
     RefusedError,
     ScriptNotWrittenError,
+    UnknownErrorMessage,
 )
 from scheduler.context import Context
 from scheduler.submit.answer import queue_again, store_id, withdraw
@@ -145,7 +146,8 @@ def _submit(context: Context, cluster: Cluster, job: JobRequest | ArrayRequest, 
         # the cluster may have the job: `recover` asks for it by name before the run is submitted again
         log.warning("%s: whether it was submitted is not known: %s", job.name, error)
         with transaction(context.engine) as db:
-            submissions.write_doubt(db, job.name, SubmissionUnconfirmed(message=str(error)))
+            is_error = isinstance(error, UnknownErrorMessage)
+            submissions.write_doubt(db, job.name, SubmissionUnconfirmed(message=str(error), is_error=is_error))
     else:
         if not store_id(context, job, job_id):
             _cancel_unless_adopted(context, cluster, job, job_id)

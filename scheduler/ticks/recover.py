@@ -15,6 +15,7 @@ from contract.lifecycle.reason import (
     StopRequested,
     StopSource,
     SubmissionLost,
+    SubmissionRefused,
     SubmissionUnconfirmed,
 )
 from contract.lifecycle.state import State
@@ -24,7 +25,7 @@ from scheduler.clusters.slurm.job_ids import array_id
 from scheduler.context import Context
 from scheduler.submit.backoff import next_try
 from scheduler.submit.folders import Pair
-from store import jobs, runs, transitions
+from store import jobs, runs, submissions, transitions
 from store.locks import lock_submission
 from store.session import snapshot, transaction
 from store.tables import Run, now
@@ -34,6 +35,7 @@ LEASE = timedelta(seconds=SBATCH_TIMEOUT_S + 3)
 BATCH = 200  # names on a command line
 GATHER_S = 7.0  # a search waits so long for others: it costs two calls, for however many names
 PAUSE_S = 10.0  # after a cluster did not answer: its calls are needed for other purposes too
+MAX_ERRORS = 3  # with a message that the service does not know: what refuses a job for ever must not be asked for ever
 LONGEST_PAUSE_S = 600.0  # for a submission that cannot be settled
 NO_JOBS = (ABANDONED, UNREADABLE)
 log = logging.getLogger(__name__)
@@ -151,11 +153,16 @@ def _take_claims(context: Context, expired: Sequence[Pair]) -> dict[int, str]:
 
 
 def _give_up(db: Session, run: Run) -> None:
-    """End a run without a job if it was asked to stop, else queue it again."""
+    """End a run without a job if it was asked to stop, or if sbatch's error does not go away; else queue it again."""
     if run.stop_requested_at:
         reason = StopRequested(source=run.stop_source or StopSource.USER)
         transitions.apply_if_unchanged(db, run, State.CANCELLED, reason)
         return
     known = run.reason if isinstance(run.reason, SubmissionUnconfirmed) else None
-    lost = SubmissionLost(message=known.message if known else None)
+    is_error = known is not None and known.is_error
+    if known and is_error and submissions.count_unknown_errors(db, run.id) + 1 >= MAX_ERRORS:
+        refused = SubmissionRefused(cluster=run.cluster, message=f"{known.message} ({MAX_ERRORS} times)")
+        transitions.apply_if_unchanged(db, run, State.FAILED, refused)
+        return
+    lost = SubmissionLost(message=known.message if known else None, is_error=is_error)
     transitions.apply_if_unchanged(db, run, State.QUEUED, lost, not_before=next_try(db, run))

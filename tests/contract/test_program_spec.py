@@ -139,3 +139,20 @@ def test_gpus_are_requested_once() -> None:
     need = program(resources={**SLURM, "gpus_per_rank": 2}).base.resources
     assert need.kind == "slurm"
     assert need.devices == "gpu:8"
+
+
+@pytest.mark.parametrize(
+    ("resources", "field", "part"),
+    [
+        ({"memory_gb": 1, "options": {"mem-per-cpu": "300M"}}, "mem-per-cpu", "`memory_gb` sets (1)"),
+        ({"memory_gb": 1, "options": {"mem-per-gpu": "300M"}}, "mem-per-gpu", "`memory_gb` sets (1)"),
+        ({"options": {"mem-per-cpu": "1G", "mem-per-gpu": "1G"}}, "mem-per-gpu", "beside --mem-per-cpu"),
+        ({"options": {"core-spec": 1, "thread-spec": 1}}, "thread-spec", "beside --core-spec"),
+        ({"options": {"cpus-per-gpu": 2}}, "cpus-per-gpu", "is set by `resources.cpus_per_rank`"),
+    ],
+)
+def test_options_that_sbatch_refuses_together_are_refused_at_once(
+    resources: dict[str, object], field: str, part: str
+) -> None:
+    found = issues(resources={**SLURM, **resources})
+    assert part in found[f"base.resources.options.{field}"]

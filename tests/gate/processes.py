@@ -5,6 +5,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ SHOW_S = 1.0
 Show = Callable[[bytes], None]
 STACKS_S = 5.0  # a process prints its stacks within this time, on a busy machine too
 ROUNDS, ROUND_S = 50, 0.1  # a killed process leaves its children to the gate
+
+_COMMANDS: set[int] = set()  # the processes that a thread awaits
+_STARTING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,11 @@ def run(
     """
     began = time.monotonic()
     with log.open("ab") as output, log.open("rb") as printed:
-        process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-        )
+        with _STARTING:
+            process = subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+            _COMMANDS.add(process.pid)
 
         def goes_on() -> bool:
             if show:
@@ -65,6 +71,7 @@ def run(
                 os.killpg(process.pid, signal.SIGKILL)
             end_all(started)
             process.wait()
+        _COMMANDS.discard(process.pid)
         if show:
             show(printed.read())
     return Ended(status, time.monotonic() - began)
@@ -75,6 +82,7 @@ def _wait(process: subprocess.Popen[bytes], until: float, goes_on: Callable[[], 
     while (left := until - time.monotonic()) > 0:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return process.wait(min(left, SHOW_S))
+        reap_orphans()
         if not goes_on():
             break
     return None
@@ -95,6 +103,15 @@ def end_all(pids: set[int]) -> None:
     for pid in pids:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
+
+
+def reap_orphans() -> None:
+    """Await the adopted processes that have ended: until then they look alive to tests that wait for their end."""
+    with _STARTING, contextlib.suppress(ChildProcessError, AttributeError):  # no child; no Linux
+        while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if ended.si_pid in _COMMANDS:
+                break  # its own thread awaits it
+            os.waitpid(ended.si_pid, 0)
 
 
 def end_orphans() -> list[str]:

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
-from scheduler.clusters.cluster import JobRequest, NoAnswerError, gone
+from scheduler.clusters.cluster import JobRequest, NoAnswerError, UnknownErrorMessage, gone
 from scheduler.context import Context, Memory, job_name
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
@@ -69,6 +69,36 @@ def test_a_new_worker_takes_the_age_of_a_lease_from_the_database(context: Contex
             db.execute(update(Job).where(Job.run_id == run_ids[0]).values(lease_renewed_at=renewed_at))
         recover(replace(context, memory=Memory()))
         assert read(context, run_ids[0]).state == state
+
+
+def test_an_error_message_that_is_not_known_ends_the_run_after_three_submissions_with_sbatchs_own_sentence(
+    context: Context, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: sbatch refuses the job with a sentence that the service does not know."""
+    monkeypatch.setattr(puppet, "find", lambda names: dict.fromkeys(names))
+    puppet.trouble = UnknownErrorMessage("sbatch: the moon is full")
+    seen = []
+    for _ in range(3):
+        submit_queued(context)
+        recover(context, IMMEDIATELY)
+        seen.append(read(context, run_ids[0]).state)
+        with transaction(context.engine) as db:
+            db.execute(update(Run).values(not_before=None))
+    assert seen == [State.QUEUED, State.QUEUED, State.FAILED]
+    assert sentence(read(context, run_ids[0])) == "local refused the job: sbatch: the moon is full (3 times)"
+
+
+def test_a_cluster_without_an_answer_between_two_unknown_errors_ends_no_run(
+    context: Context, puppet: Puppet, run_ids: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(puppet, "find", lambda names: dict.fromkeys(names))
+    for trouble in (UnknownErrorMessage("odd"), NoAnswerError("timed out"), UnknownErrorMessage("odd")):
+        puppet.trouble = trouble
+        submit_queued(context)
+        recover(context, IMMEDIATELY)
+        with transaction(context.engine) as db:
+            db.execute(update(Run).values(not_before=None))
+    assert read(context, run_ids[0]).state is State.QUEUED
 
 
 @pytest.mark.ring("all")

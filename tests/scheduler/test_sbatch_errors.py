@@ -37,6 +37,20 @@ def test_a_refusal_has_slurms_own_message(play: Play, job: JobRequest) -> None:
         Slurm().submit(job)
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.",
+        "sbatch: error: --cpus-per-gpu is mutually exclusive with --cpus-per-task",
+        "sbatch: error: Bad rlimit name: ZZ\\nsbatch: error: --propagate=ZZ is not valid.",
+    ],
+)
+def test_a_contradiction_that_sbatch_itself_finds_is_a_refusal(play: Play, job: JobRequest, message: str) -> None:
+    play("sbatch", f"printf '%b' \"{message}\" >&2; exit 1")
+    with pytest.raises(RefusedError):
+        Slurm().submit(job)
+
+
 POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
 
 

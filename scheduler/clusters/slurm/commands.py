@@ -1,6 +1,7 @@
 """Slurm's commands: every call is counted by the rate limit and has a timeout; answers are parsed without guessing."""
 
 import os
+import re
 import subprocess
 import time
 from typing import NamedTuple
@@ -108,7 +109,7 @@ def parse_rows(text: str, columns: int) -> list[list[str]]:
 
 def parse_error_message(stderr: str) -> str:
     """Return Slurm's error messages without the command's name at the start of each line."""
-    lines = [line.split("error:", 1)[-1].strip() for line in stderr.splitlines()]
+    lines = [re.split(r"(?:error|fatal):", line, maxsplit=1)[-1].strip() for line in stderr.splitlines()]
     return "; ".join(line for line in lines if line)
 
 

@@ -1,7 +1,8 @@
 """Error messages of sbatch, classified: a limit that is reached, a refusal, or an unknown outcome.
 
 The messages are Slurm's own (slurm_strerror, and the checks that sbatch makes itself). An unknown message counts as an
-unknown outcome: a search for the job and another submission cost little, a wrong refusal would end a valid run.
+unknown outcome: a search for the job and another submission cost little, a wrong refusal would end a valid run. A run
+whose submission meets it again and again is ended (scheduler/ticks/recover.py).
 """
 
 import re
@@ -12,6 +13,7 @@ from scheduler.clusters.cluster import (
     QueueFullError,
     RefusedError,
     SubmitLimitError,
+    UnknownErrorMessage,
 )
 from scheduler.clusters.slurm.commands import SBATCH_TIMEOUT_S, CommandResult
 
@@ -28,7 +30,7 @@ TEMPORARY_LIMIT = re.compile("submit|grp", re.IGNORECASE)
 REFUSAL = re.compile(
     r"invalid|denied|violates|exceed|not (?:permitted|available|supported|allowed|in this partition)|required|too long"
     r"|more (?:processors|tasks|ports)|no partition specified|needs to be|\bmust\b|dependency|duplicate|insufficient"
-    r"|cannot request|breached|unspecified error|rejected|unrecognized",
+    r"|cannot request|breached|unspecified error|rejected|unrecognized|mutually exclusive|not valid",
     re.IGNORECASE,
 )
 
@@ -51,4 +53,4 @@ def classify_sbatch_error(result: CommandResult) -> QueueFullError | RefusedErro
         return QueueFullError(message)
     if REFUSAL.search(message):
         return RefusedError(message)
-    return NoAnswerError(f"sbatch: {message or f'exit code {result.exit_code}'}")
+    return UnknownErrorMessage(f"sbatch: {message or f'exit code {result.exit_code}'}")

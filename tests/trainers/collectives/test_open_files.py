@@ -71,6 +71,8 @@ def meet(path: str, rank: int, is_short: bool, pipe: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, most))
     join_process_group(RunFolder(Path(path)), 1, local_rank_info(rank, WORLD), device=torch.device("cpu"))
     after_meeting = len(os.listdir("/proc/self/fd"))
+    pipe.send(after_meeting)
+    pipe.recv()  # a rank that has counted would connect to one that has not
     total_N = torch.full((100_003,), rank + 1.0)
     dist.all_reduce(total_N)
     by_plan_N = torch.full((1000,), rank + 1.0)
@@ -99,9 +101,13 @@ def meet_all(path: Path, short_rank: int | None) -> list[Any]:
     try:
         for process in processes:
             process.start()
-        for own, _ in pipes:
-            assert own.poll(150), "a rank did not get through the collectives"
-        return [own.recv() for own, _ in pipes]
+        for what in ("count its files", "get through the collectives"):
+            for own, _ in pipes:
+                assert own.poll(150), f"a rank did not {what}"
+            found = [own.recv() for own, _ in pipes]
+            for own, _ in pipes:
+                own.send(None)
+        return found
     finally:
         for process in processes:
             process.kill()
