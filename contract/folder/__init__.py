@@ -12,6 +12,7 @@ chunks.json             in a program with a volume: the states of its chunks; on
 lost.jsonl              ranks without which the run continued; only rank 0 appends, always whole lines
 outputs.json            outputs and checkpoints of the attempt that finished, with hashes (contract/folder/outputs)
 out.log                 output of all ranks
+attempts/N.began        on Slurm: the batch script of attempt N has begun; written by the script's first start
 attempts/N.json         the job that carries out attempt N: created once, before any work
 attempts/N.rendezvous   where rank 0 of attempt N listens, and the attempt's secret; only the owner can read it
 attempts/N.beat         heartbeat of attempt N: the file's modification time counts

@@ -181,12 +181,13 @@ class RunFolder:
             return UNREADABLE  # after a power failure, or if NFS shows a new file as empty at first
         return holder if isinstance(holder, str) and JOB_NAME.fullmatch(holder) else UNREADABLE
 
-    def claimed_at(self, attempt: int) -> float | None:
-        """Return when `attempt` was claimed, in seconds of the file server's clock; None without a claim."""
-        try:
-            return untrusted_file.stat_file(self.path, _attempt_file(attempt, "json")).st_mtime
-        except (FileNotFoundError, UnreadableFileError):
-            return None
+    def begun_at(self, attempt: int) -> float | None:
+        """Return when the job of `attempt` first began, by its script's mark or its claim; the file server's clock."""
+        begun = []
+        for kind in ("began", "json"):
+            with suppress(FileNotFoundError, UnreadableFileError):
+                begun.append(untrusted_file.stat_file(self.path, _attempt_file(attempt, kind)).st_mtime)
+        return min(begun, default=None)
 
     def latest_attempt(self) -> int:
         """Return the number of the highest claimed attempt; 0 without one."""

@@ -67,7 +67,7 @@ class Gone(NamedTuple):
     cause: ExitCause
     is_certain: bool = True
     hosts: tuple[str, ...] = ()  # of the job, where one of them failed
-    started_at: datetime | None = None  # of a job that was cancelled, where the cluster says when it started
+    started_at: datetime | None = None  # of a job that was cancelled or failed, where the cluster says when it started
 
 
 class Unknown(NamedTuple):

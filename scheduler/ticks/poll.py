@@ -184,13 +184,16 @@ def _weigh(context: Context, job: PolledJob, status: JobStatus) -> JobStatus:
 
 
 def _is_start_lost(folder: RunFolder, job: PolledJob, status: Gone) -> bool:
-    """Return whether a job that nobody cancelled is listed as cancelled, because a controller's crash lost its start.
+    """Return whether a job is listed as cancelled or failed, because a controller's crash lost its start.
 
     The new controller has the job as pending. The end that its host then reports makes the job cancelled (slurmctld's
-    job_complete of a pending job), or the job is started a second time and killed, since its host runs it already. In
-    both cases the attempt was begun before the start that the controller states. Ranks that scancel ends say so.
+    job_complete of a pending job), or the job is started a second time: its host refuses that, since it runs the job
+    already (cancelled by root), or has killed what it should not run (failed with 1, "Job credential revoked"). In all
+    cases the job had begun before the start that the controller states. Ranks that scancel ends say so, and a job that
+    was requeued notes its second start.
     """
     if status.started_at is None or job.stop_requested_at or job.reported_cause:
         return False
-    claimed_at = folder.claimed_at(job.attempt)
-    return claimed_at is not None and claimed_at + START_SKEW_S < status.started_at.timestamp()
+    begun_at = folder.begun_at(job.attempt)
+    is_before = begun_at is not None and begun_at + START_SKEW_S < status.started_at.timestamp()
+    return is_before and not folder.has_started_again(job.attempt)

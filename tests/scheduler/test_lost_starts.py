@@ -1,7 +1,9 @@
 """Jobs whose start a controller lost in a crash: Slurm lists them as cancelled, although nobody cancelled them.
 
 Seen with Slurm 22.05.8 under `make chaos-workflow`: "_job_complete: JobId=268 cancelled by interactive user" of a job
-that the new controller had as pending, and a second start of a job that its host runs already.
+that the new controller had as pending, and a second start of a job that its host runs already. Seen on the lab with the
+same version: the host aborts the job ("Registered PENDING JobId"), whose second start fails ("Killing non-startable
+batch JobId").
 """
 
 from datetime import timedelta
@@ -50,6 +52,11 @@ def begin(context: Context, run_id: int) -> None:
     ingest(context)
 
 
+def mark(context: Context, run_id: int) -> None:
+    """Mark the start of the job, as its batch script does."""
+    (context.folder_of(read(context, run_id)).path / "attempts" / "1.began").touch()
+
+
 def after_silence(context: Context, run_id: int) -> Run:
     """Return the run after its job has been silent and unknown for long."""
     make_older(context, run_id, unknown_since=LOST_AFTER.total_seconds() + 1)
@@ -81,6 +88,35 @@ def test_a_run_that_reports_its_end_meanwhile_is_done(context: Context, far: Far
 def test_scancel_of_a_job_that_runs_cancels_the_run(context: Context, far: Far, run_id: int) -> None:
     begin(context, run_id)
     assert report_gone(context, far, run_id, cancelled(-LATE)).state is State.CANCELLED
+
+
+def test_a_job_that_is_started_again_and_refused_is_no_failure_of_the_run(
+    context: Context, far: Far, run_id: int
+) -> None:
+    begin(context, run_id)
+    failed = gone(EndKind.FAILED, "NonZeroExitCode")._replace(started_at=now() + LATE)
+    assert report_gone(context, far, run_id, failed).state is State.RUNNING
+    run = after_silence(context, run_id)
+    assert run.state is State.QUEUED
+    assert isinstance(run.reason, Retried)
+    assert isinstance(run.reason.after, JobEnded)
+    assert run.reason.after.end.kind is EndKind.START_LOST
+
+
+@pytest.mark.parametrize("kind", [EndKind.CANCELLED, EndKind.FAILED])
+def test_a_job_that_was_killed_before_its_claim_is_known_by_its_scripts_mark(
+    context: Context, far: Far, run_id: int, kind: EndKind
+) -> None:
+    """Forces the fault: the first start of the job was killed while its Python started."""
+    mark(context, run_id)
+    assert report_gone(context, far, run_id, gone(kind)._replace(started_at=now() + LATE)).state is State.PENDING
+    assert after_silence(context, run_id).state is State.QUEUED
+
+
+def test_a_job_that_fails_after_its_start_has_failed(context: Context, far: Far, run_id: int) -> None:
+    mark(context, run_id)
+    failed = gone(EndKind.FAILED, "exit code 1:0", exit_code=1)._replace(started_at=now() - LATE)
+    assert report_gone(context, far, run_id, failed).state is State.FAILED
 
 
 def test_scancel_of_a_job_that_no_process_has_begun_cancels_the_run(context: Context, far: Far, run_id: int) -> None:

@@ -76,7 +76,7 @@ def _ended(kind: EndKind, detail: str, hosts: str, start: str) -> Gone:
         detail = f"exit code {detail}"
         exit_code = int(codes[1]) if codes[2] == "0" else None
     ended = gone(kind, detail, exit_code=exit_code)
-    if kind is EndKind.CANCELLED:
+    if kind in (EndKind.CANCELLED, EndKind.FAILED):
         with suppress(ValueError):  # N/A, Unknown, None: the job never started
             ended = ended._replace(started_at=datetime.fromisoformat(start).astimezone(UTC))
     return ended._replace(hosts=tuple(parse_hosts(hosts))) if ended.cause is ExitCause.NODE_FAILURE else ended

@@ -56,7 +56,7 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         job_name=job.name,
         comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
-        setup=[_WITHOUT_SLURM_TOKEN, _MARK_START, *setup],
+        setup=[_WITHOUT_SLURM_TOKEN, _MARK_START, *([] if pack else [_first_start(folder, job.attempt)]), *setup],
         stderr_to_stdout=True,
         wckey=None,  # clusters that enforce wckeys refuse submitit's default
         # names stored by an earlier version were not checked, and a comma or a line break would end the option
@@ -72,6 +72,15 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
     elif not launch.uses_srun:
         command = f"exec {command}"  # Slurm signals the process of the batch script
     return str(executor._make_submission_file_text(command, ""))
+
+
+def _first_start(folder: str, attempt: int) -> str:
+    """Return the line that marks the first start of a job, before anything that takes time.
+
+    A controller that lost this start in a crash states a later one (scheduler/ticks/poll.py).
+    """
+    mark = f"{folder}/attempts/{attempt}.began"
+    return f"[ -e {mark} ] || {{ : > {mark}; }} 2>/dev/null || true"
 
 
 def _srun_options(survives_workers: bool, launch: Launch, log: str) -> list[str]:
