@@ -1,16 +1,19 @@
 """Parser of YAML and JSON documents; its errors name the line."""
 
 import json
-import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from math import isfinite
 from typing import Any
 
 import yaml
 
+from contract.yaml_scalars import PLAIN_SCALARS
+
 MAX_DEPTH = 50
+MAX_PLACE = 200  # characters of a field's name in a message
 MAX_NODES = 100_000  # with aliases expanded: a few lines of YAML aliases can expand to billions of values
 TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map"))
+BASES = {"0x": 16, "0o": 8}
 
 
 class DocumentError(ValueError):
@@ -18,9 +21,9 @@ class DocumentError(ValueError):
 
 
 class _Loader(yaml.SafeLoader):
-    """A YAML loader with the scalars of YAML 1.2: 1e-3 is a number, `on` and 2026-01-01 are strings."""
+    """A YAML loader with the scalars of YAML 1.2: 1e-3 and 0x1F are numbers, `on` and 2026-01-01 are strings."""
 
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    yaml_implicit_resolvers: dict[str, Any] = {}
     _nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -41,25 +44,27 @@ class _Loader(yaml.SafeLoader):
         self._refuse_depth()
         return is_deeper
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """Return an object whose field names are the texts as they are written, as in JSON: 08 is "08"."""
+        for key, _ in node.value:
+            key.tag = "tag:yaml.org,2002:str"
+        return super().construct_mapping(node, deep)
+
     def _refuse_depth(self) -> None:
         if self.flow_level + len(self.indents) > MAX_DEPTH:
             raise DocumentError(f"line {self.line + 1}: the document has more than {MAX_DEPTH} nested levels")
 
 
-for tag, pattern, first in [
-    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
-    ("int", r"^[-+]?[0-9]+$", list("-+0123456789")),
-    ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", list("-+.0123456789")),
-]:
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
+for scalars in PLAIN_SCALARS:
+    _Loader.add_implicit_resolver(scalars.tag, scalars.pattern, scalars.first_characters)
 
 
 def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
-    return int(loader.construct_scalar(node))
+    text = loader.construct_scalar(node)
+    return int(text, BASES.get(text[:2], 10))
 
 
-# PyYAML follows YAML 1.1, in which 010 is eight.
+# PyYAML follows YAML 1.1, in which 010 is eight and 0o10 a text.
 _Loader.add_constructor("tag:yaml.org,2002:int", _number)
 
 
@@ -75,7 +80,7 @@ def read_document(text: str | bytes) -> dict[str, Any]:
         loaded = _read_yaml(text)
     if not isinstance(loaded, dict):
         raise DocumentError(f"the document is a {type(loaded).__name__}, not an object of fields and values")
-    _refuse_unstorable(loaded, 0)
+    _refuse_unstorable(loaded, [])
     return loaded
 
 
@@ -89,23 +94,29 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_unstorable(value: Any, depth: int) -> None:
+def _refuse_unstorable(value: Any, path: list[str]) -> None:
     """Raise DocumentError for values that no database stores: surrogates, NUL, infinity, deep nesting."""
-    if depth > MAX_DEPTH:
+    if len(path) > MAX_DEPTH:
         raise DocumentError(f"the document has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
         if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
-            raise DocumentError(f"{ascii(value)[:80]} contains a NUL or surrogate character; remove the character")
+            problem = f"{ascii(value)[:80]} contains a NUL or surrogate character; remove the character"
+            raise DocumentError(f"{_place(path)}{problem}")
     elif isinstance(value, float):
         if not isfinite(value):
-            raise DocumentError(f"{value} is not a finite number; write a number that a float64 can hold")
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            _refuse_unstorable(name, depth + 1)
-            _refuse_unstorable(inner, depth + 1)
-    elif isinstance(value, list):
-        for inner in value:
-            _refuse_unstorable(inner, depth + 1)
+            problem = f"{value} is not a finite number; write a number that a float64 can hold, or a text in quotes"
+            raise DocumentError(f"{_place(path)}{problem}")
+    elif isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            _refuse_unstorable(name, path)
+            path.append(str(name))
+            _refuse_unstorable(inner, path)
+            path.pop()
+
+
+def _place(path: Sequence[str]) -> str:
+    """Return the field of a value, as the beginning of a message."""
+    return f"{'.'.join(path)[:MAX_PLACE]}: " if path else ""
 
 
 def _read_yaml(text: str | bytes) -> Any:

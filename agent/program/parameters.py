@@ -17,6 +17,7 @@ from agent.program.shell_line import fill_line
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
 PLACEHOLDER = re.compile(rf"\{{\{{{NAME}\}}\}}|\{{({NAME})\}}")
+CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # JSON has these as they are, YAML escaped
 JSON_FILE, YAML_FILE = "parameters.json", "parameters.yaml"
 
 
@@ -72,18 +73,25 @@ def parameter_variables(parameters: Mapping[str, Any], prefix: str | None) -> di
 def write_files(parameters: Mapping[str, Any], folder: Path) -> None:
     """Write parameters.json and parameters.yaml; may raise OSError."""
     replace_file(folder / JSON_FILE, json.dumps(parameters, indent=2, ensure_ascii=False) + "\n")
-    lines = [f"{name}: {to_yaml(value)}\n" for name, value in parameters.items()]
+    lines = [f"{_yaml_text(name)}: {to_yaml(value)}\n" for name, value in parameters.items()]
     replace_file(folder / YAML_FILE, "".join(lines) or "{}\n")
 
 
 def to_yaml(value: Any) -> str:
     """Return the value on one line of YAML that YAML 1.1 readers understand too: 1e-05 would be a text for them."""
     if isinstance(value, dict):
-        inside = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {to_yaml(one)}" for name, one in value.items())
+        inside = ", ".join(f"{_yaml_text(name)}: {to_yaml(one)}" for name, one in value.items())
         return f"{{{inside}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(to_yaml, value))}]"
-    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return _yaml_text(value)
+    text = json.dumps(value)
     if isinstance(value, float) and "e" in text and "." not in text:
         return text.replace("e", ".0e")
     return text
+
+
+def _yaml_text(text: str) -> str:
+    """Return a text in quotes: `on` would be a truth value, and a raw control character no YAML."""
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

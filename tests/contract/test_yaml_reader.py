@@ -29,10 +29,25 @@ def test_json_is_read_as_json_reads_it(document: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1e-3", 0.001), ("1E5", 100000.0), ("010", 10), ("on", "on"), ("2026-01-01", "2026-01-01"), ("1:30", "1:30")],
+    [
+        *(("1e-3", 0.001), ("1E5", 100000.0), ("010", 10), ("0x1F", 31), ("0o17", 15), ("-0x1F", "-0x1F")),
+        *(("on", "on"), ("2026-01-01", "2026-01-01"), ("1:30", "1:30"), ("1_000", "1_000"), ("inf", "inf")),
+    ],
 )
 def test_scalars_are_read_as_yaml_1_2_reads_them(text: str, value: object) -> None:
     assert read_document(f"x: {text}") == {"x": value}
+
+
+@pytest.mark.parametrize("name", ["08", "1e-3", "true", "null", "0x1F", ".inf", "on"])
+def test_a_name_of_a_field_is_a_text_as_it_is_written(name: str) -> None:
+    assert read_document(f"net: {{{name}: 1}}\n{name}: 2") == {"net": {name: 1}, name: 2}
+
+
+@pytest.mark.parametrize("number", [".inf", "-.INF", "+.Inf", ".nan", "1e400", "NaN", "Infinity"])
+def test_a_number_that_json_cannot_carry_is_refused_with_its_field(number: str) -> None:
+    text = f'{{"base": {{"rates": [1, {number}]}}}}' if number[0] in "NI" else f"base:\n  rates: [1, {number}]"
+    with pytest.raises(DocumentError, match=r"base\.rates\.1: -?(inf|nan) is not a finite number"):
+        read_document(text)
 
 
 @pytest.mark.parametrize(
