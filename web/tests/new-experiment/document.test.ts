@@ -29,6 +29,17 @@ test("a change writes one value, and comments and the rest of the text remain", 
   expect(added).toContain("# why this batch");
 });
 
+test("a change leaves all other numbers as they are written", () => {
+  const text = "base:\n  seed: 9007199254740993\n  rate: 1.0\n  decay: 1.50\n  list: [0x1f, 1e-3]\n  batch: 1\n";
+  expect(change(text, ["base", "batch"], 2)).toBe(text.replace("batch: 1\n", "batch: 2\n"));
+});
+
+test("a text that looks like a number is written in quotes", () => {
+  const document = { sha: "25921e05", day: "08", hex: "0x1F", octal: "0o17", far: ".inf", none: "~", 1: "true" };
+  expect(read(write(document)).value).toEqual(document);
+  expect(write(document)).not.toMatch(/: (?:25921e05|08|0x1F|0o17|\.inf|~|true)\n/);
+});
+
 test("a document is a text that reads as the same values, short lists and objects in a line", () => {
   const document = {
     name: "a: b",

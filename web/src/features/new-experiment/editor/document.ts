@@ -41,7 +41,8 @@ export function write(document: object): string {
 
 /** Return the text with another value at a path; `undefined` removes the field. */
 export function change(text: string, path: Path, value: unknown): string {
-  const document = parseDocument(text);
+  // integers beyond 2^53 elsewhere in the text would be rounded
+  const document = parseDocument(text, { intAsBigInt: true });
   if (value === undefined) document.deleteIn(path);
   else document.setIn(path, document.createNode(value));
   return document.toString(STYLE);

@@ -11,7 +11,7 @@ export interface SpecLine {
 export function specLines(spec: object, varied: ReadonlySet<string>, parents: string[] = []): SpecLine[] {
   return Object.entries(spec).flatMap(([key, value]: [string, unknown]) => {
     const path = [...parents, key].join(".");
-    const line = { path, depth: parents.length, key, varied: varied.has(path) };
+    const line = { path, depth: parents.length, key: scalar(key), varied: varied.has(path) };
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
       return [{ ...line, value: "" }, ...specLines(value, varied, [...parents, key])];
     }
@@ -19,6 +19,10 @@ export function specLines(spec: object, varied: ReadonlySet<string>, parents: st
   });
 }
 
+/** Return a value in YAML: a text that YAML reads as a number or a truth value has quotes. */
 function scalar(value: unknown): string {
-  return typeof value === "string" && /^[\w.+/-]+$/.test(value) ? value : JSON.stringify(value);
+  return typeof value === "string" && PLAIN.test(value) && !WORDS.test(value) ? value : JSON.stringify(value);
 }
+
+const PLAIN = /^[A-Za-z_/][\w.+/-]*$/; // a text that begins otherwise may be a number
+const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
