@@ -9,6 +9,8 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +51,16 @@ def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:
 
 
 def as_text(value: Any) -> str:
-    """Return a parameter's value as the command gets it: texts unchanged, all other values as JSON."""
+    """Return a parameter's value as the command gets it: texts unchanged, fractions in digits, all others as JSON."""
+    if isinstance(value, float):
+        return _in_digits(value)
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _in_digits(value: float) -> str:
+    """Return a fraction without an exponent: argparse takes -1e-05 for an option, and -0.00001 for a number."""
+    text = format(Decimal(repr(value)), "f")
+    return text if "." in text or not isfinite(value) else f"{text}.0"
 
 
 def flatten(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -120,8 +120,8 @@ def test_parameters_reach_the_program_as_words_files_and_variables(tmp_path: Pat
     line = "echo {lr} {name} {net.depth} > words; echo $P_LR $P_NET > variables; cp {parameters_yaml} copy"
     folder = program_folder(tmp_path, line, parameters=parameters, parameter_prefix="P_")
     assert run_agent(folder) == 0
-    assert (folder.path / "words").read_text() == "1e-05 it's $HOME 3\n"
-    assert (folder.path / "variables").read_text() == '1e-05 {"depth": 3}\n'
+    assert (folder.path / "words").read_text() == "0.00001 it's $HOME 3\n"
+    assert (folder.path / "variables").read_text() == '0.00001 {"depth": 3}\n'
     assert json.loads((folder.path / "parameters.json").read_text()) == parameters
     assert yaml.safe_load((folder.path / "copy").read_text()) == parameters
 

@@ -66,6 +66,31 @@ def test_options_of_sbatch_and_values_of_any_kind() -> None:
     assert document["base"]["command"] == "echo {o} > out"
 
 
+def test_a_sweep_has_its_values_as_they_were_typed() -> None:
+    words = ["--sweep", "layers=[1,2],[3,4]", "--sweep", "py=3.9,3.10", "--sweep", "sha=25921e05,abc", "--", "true"]
+    document = printed(*words)
+    assert document["axes"] == {
+        "parameters.layers": [[1, 2], [3, 4]],
+        "parameters.py": ["3.9", "3.10"],
+        "parameters.sha": ["25921e05", "abc"],
+    }
+
+
+def test_numbers_that_stay_texts_are_named_beside_the_document() -> None:
+    result = CliRunner().invoke(app, ["run", "--print", "--sweep", "momentum=0.90,0.95", "--", "true"])
+    assert result.stderr == "note: the values of parameters.momentum are texts, as typed: 0.90, 0.95\n"
+
+
+def test_an_option_of_sbatch_is_a_text_as_it_was_typed() -> None:
+    words = ["--slurm", "--sbatch", "wckey=25921e05", "--sbatch", "licenses=3.10", "--sbatch", "nice=08", "--", "true"]
+    assert printed(*words)["base"]["resources"]["options"] == {"wckey": "25921e05", "licenses": "3.10", "nice": "08"}
+
+
+def test_a_sweep_whose_bracket_has_no_end_is_refused() -> None:
+    with pytest.raises(Exception, match="cannot be read"):
+        CliRunner().invoke(app, ["run", "--print", "--sweep", "x=[1,2", "--", "true"], catch_exceptions=False)
+
+
 @pytest.mark.parametrize("recipe", sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
 def test_an_export_is_the_same_experiment(recipe: Path) -> None:
     spec = ExperimentSpec.model_validate(read_document(recipe.read_bytes()))

@@ -1,12 +1,12 @@
 """The experiment that the options of `bigbatch run` describe."""
 
-import json
 import os
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from bigbatch.errors import DocumentRefused
+from bigbatch.sweeps.typed_values import read_typed, read_typed_list
 from contract.validation import ValidationIssue
 
 Document = dict[str, Any]
@@ -59,24 +59,23 @@ def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 def parse_sbatch(texts: Sequence[str]) -> dict[str, Any]:
     """Return options of sbatch; NAME alone is an option without a value."""
     named = [text.removeprefix("--").partition("=") for text in texts]
-    return {name: _parse_value(value) if sign else True for name, sign, value in named}
+    return {name: _option_value(value) if sign else True for name, sign, value in named}
 
 
 def _parse_sweep(text: str) -> tuple[str, list[Any]]:
     name, values = _split(text, "--sweep")
-    if values.startswith("["):
-        parsed = _parse_value(values)
-        if isinstance(parsed, list) and parsed:
-            return name, parsed
-    return name, [_parse_value(value) for value in values.split(",")]
-
-
-def _parse_value(text: str) -> Any:
-    """Return the JSON value of the text, or the text itself."""
     try:
-        return json.loads(text)
-    except ValueError:
-        return text
+        return name, read_typed_list(values)
+    except ValueError as error:
+        raise DocumentRefused(
+            "an option cannot be read", [ValidationIssue(path="--sweep", message=str(error))]
+        ) from error
+
+
+def _option_value(text: str) -> bool | int | str:
+    """Return the value of an option of sbatch: a truth value, a whole number or the text as it was typed."""
+    [value] = read_typed([text])
+    return value if isinstance(value, bool | int) else text
 
 
 def _split(text: str, option: str) -> tuple[str, str]:

@@ -28,7 +28,11 @@ Image = Annotated[str | None, typer.Option("--container", help="Image of an Appt
 Setup = Annotated[list[str] | None, typer.Option(help="Line of bash before the start; may be repeated.")]
 Variables = Annotated[list[str] | None, typer.Option("--env", metavar="NAME=VALUE", help="Environment variable.")]
 Sweep = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=VALUES", help="Values of a parameter: lr=0.1,0.2; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUES",
+        help="Values of a parameter: lr=0.1,0.2 or layers=[1,2],[3,4]; quotes make a text; may be repeated.",
+    ),
 ]
 Metric = Annotated[
     list[str] | None, typer.Option(help="Regular expression of output lines with metrics, as step (?P<step>\\d+).")

@@ -20,6 +20,7 @@ from bigbatch.commands.program.document import (
 from bigbatch.commands.watch import watch_unless_interrupted
 from bigbatch.snapshot.attach import attach_snapshot, describe
 from bigbatch.snapshot.capture import MAX_MB
+from bigbatch.sweeps.typed_values import kept_texts
 from bigbatch.terminal.output import format_count, make_console
 from contract.yaml_writer import write_yaml
 
@@ -60,6 +61,9 @@ def run(
     The runs use a snapshot of this folder, as it is now.
     """
     document = _document(words, locals())
+    for path, values in document.get("axes", {}).items():
+        if kept := kept_texts(values):
+            print(f"note: the values of {path} are texts, as typed: {', '.join(kept)[:100]}", file=sys.stderr)
     if as_yaml:
         print(write_yaml(document), end="")
     else:

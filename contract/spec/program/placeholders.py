@@ -7,6 +7,8 @@ Only braces around a name are placeholders, so that JSON and shell blocks in a c
 import json
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from agent.program.shell_line import QuotingError, quote
@@ -41,8 +43,16 @@ def check_line(line: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_text(value: Any) -> str:
-    """Return a parameter's value as the command gets it: texts unchanged, all other values as JSON."""
+    """Return a parameter's value as the command gets it: texts unchanged, fractions in digits, all others as JSON."""
+    if isinstance(value, float):
+        return _in_digits(value)
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _in_digits(value: float) -> str:
+    """Return a fraction without an exponent: argparse takes -1e-05 for an option, and -0.00001 for a number."""
+    text = format(Decimal(repr(value)), "f")
+    return text if "." in text or not isfinite(value) else f"{text}.0"
 
 
 def flatten(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -33,9 +33,23 @@ function fill(text: string, values: Values, isShell: boolean): string {
     if (name === undefined) return found.slice(1, -1);
     if (!(name in values)) return found;
     const value = values[name];
-    const written = typeof value === "string" ? value : JSON.stringify(value);
+    const written = typeof value === "number" ? inDigits(value) : asText(value);
     return isShell ? quote(written) : written;
   });
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Return a number without an exponent, as the agent writes it: argparse takes -1e-5 for an option. */
+function inDigits(value: number): string {
+  const [, sign = "", whole = "", fraction = "", exponent] =
+    /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value)) ?? [];
+  if (exponent === undefined) return String(value);
+  const shift = Number(exponent);
+  if (shift < 0) return `${sign}0.${"0".repeat(-shift - 1)}${whole}${fraction}`;
+  return `${sign}${whole}${fraction.padEnd(shift, "0")}.0`;
 }
 
 function quote(word: string): string {
