@@ -34,6 +34,7 @@ from scheduler.clusters.cluster import (
     gone,
     is_passed_to_jobs,
 )
+from scheduler.clusters.outer_job import is_of_outer_job
 from scheduler.submit.tools import agent_folder
 
 QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
@@ -62,7 +63,8 @@ class Local:
 
     def submit(self, job: JobRequest | ArrayRequest) -> str:
         assert isinstance(job, JobRequest), "a local cluster has no arrays"
-        inherited = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
+        passed = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
+        inherited = {name: value for name, value in passed.items() if not is_of_outer_job(name)}
         environment = {**inherited, JOB_NAME_VARIABLE: job.name, "PYTHONUNBUFFERED": "1"}
         try:
             with job.folder.open_log_for_append() as log:

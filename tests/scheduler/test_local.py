@@ -240,6 +240,20 @@ def test_a_job_gets_no_secret_of_the_service(cluster: Local, job: JobRequest, mo
     assert {f"{name}={value}" for name, value in users.items()} <= {*environment.splitlines()}
 
 
+def test_a_job_gets_no_variable_of_the_job_in_which_the_service_runs(
+    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_outer_job = ("SLURM_JOB_ID", "SLURM_PROCID", "SLURMD_NODENAME", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+    of_user = ("SLURM_CONF", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "SLURMISH")
+    for name in (*of_outer_job, *of_user):
+        monkeypatch.setenv(name, "7")
+    monkeypatch.setattr(local, "_command", lambda job: ["env"])
+    wait_for_end(cluster, cluster.submit(job))
+    names = {line.partition("=")[0] for line in job.folder.log.read_text().splitlines()}
+    assert names.isdisjoint(of_outer_job)
+    assert names.issuperset(of_user)
+
+
 def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, job: JobRequest) -> None:
     """Forces the fault: a folder has the name of the log."""
     job.folder.log.unlink(missing_ok=True)

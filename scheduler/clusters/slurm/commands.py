@@ -15,6 +15,7 @@ from scheduler.clusters.cluster import (
     is_passed_to_jobs,
 )
 from scheduler.clusters.rate_limit import Priority, RateLimit
+from scheduler.clusters.slurm.job_locale import with_plain_output
 
 COMMAND_TIMEOUT_S = 20  # while the controller is down, its commands would wait for minutes
 SBATCH_TIMEOUT_S = 12  # a submission without an answer is found by its name, so sbatch's own timeout need not pass
@@ -131,4 +132,4 @@ def command_environment() -> dict[str, str]:
         for name, value in passed.items()
         if not name.startswith(_OPTION_PREFIXES) or name in _CONNECTION_VARIABLES
     }
-    return plain | {"LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}  # English messages, and lists of tasks in full
+    return with_plain_output(plain)

@@ -23,6 +23,7 @@ from contract.spec.checks.packing import combined_resources
 from contract.spec.resources import Slurm as SlurmResources
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.slurm.job_ids import format_tasks
+from scheduler.clusters.slurm.job_locale import RESTORE_LOCALE
 from scheduler.clusters.slurm.launch import MEMBER, Launch, find_launch
 
 # sbatch copies its own environment into the job's; the program that replaces the shell has the token nowhere in /proc
@@ -56,7 +57,11 @@ def render_script(job: JobRequest | ArrayRequest, *, python: str, setup: Sequenc
         job_name=job.name,
         comment=job.comment or job.name,
         signal_delay_s=time_limit_warning_s(resources.minutes),
-        setup=[_WITHOUT_SLURM_TOKEN, _MARK_START, *([] if pack else [_first_start(folder, job.attempt)]), *setup],
+        setup=[
+            *(_WITHOUT_SLURM_TOKEN, RESTORE_LOCALE, _MARK_START),
+            *([] if pack else [_first_start(folder, job.attempt)]),
+            *setup,
+        ],
         stderr_to_stdout=True,
         wckey=None,  # clusters that enforce wckeys refuse submitit's default
         # names stored by an earlier version were not checked, and a comma or a line break would end the option
