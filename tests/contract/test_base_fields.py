@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.base_fields import complete_base
 from contract.spec.grid.step_grid import REQUIRED
+from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
 
 pytestmark = pytest.mark.ring("quick")
@@ -54,5 +55,55 @@ def test_a_part_of_a_field_gives_the_base_nothing() -> None:
     ],
 )
 def test_a_document_of_another_form_is_refused_with_a_sentence(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        ExperimentSpec.model_validate({"name": "wrong", "base": BASE, **wrong})
+    for base in (BASE, {"kind": "program", "command": "echo {lr}", "parameters": {"lr": 1}}):
+        with pytest.raises(ValidationError):
+            ExperimentSpec.model_validate({"name": "wrong", "base": base, **wrong})
+
+
+def program_runs(grid: dict[str, Any], **base: Any) -> list[ProgramSpec]:
+    """Return the runs of a program with a grid; its document must be read back with the same runs."""
+    document = {"name": "program", "base": {"kind": "program", "command": "echo {lr} {net.depth}", **base}, **grid}
+    spec = ExperimentSpec.model_validate(document)
+    runs = [run for _, run in spec.points() if isinstance(run, ProgramSpec)]
+    assert [run for _, run in ExperimentSpec.model_validate(spec.model_dump(mode="json")).points()] == runs
+    return runs
+
+
+@pytest.mark.parametrize("base", [{}, {"parameters": {}}, {"parameters": {"net": {"width": 4}}}])
+def test_an_axis_over_a_parameter_gives_the_base_the_parameter(base: dict[str, Any]) -> None:
+    runs = program_runs({"axes": {"parameters.lr": [0.1, 0.2], "parameters.net.depth": [3]}}, **base)
+    assert [run.parameters["lr"] for run in runs] == [0.1, 0.2]
+    width = base.get("parameters", {}).get("net", {})
+    assert [run.parameters["net"] for run in runs] == [{**width, "depth": 3}] * 2
+
+
+def test_variants_and_an_axis_over_all_parameters_give_the_base_its_parameters() -> None:
+    whole = [{"lr": lr, "net": {"depth": 3}} for lr in (0.1, 0.2)]
+    assert [run.parameters for run in program_runs({"axes": {"parameters": whole}})] == whole
+    together = [{"parameters.lr": lr, "parameters.net": {"depth": depth}} for lr, depth in ((0.1, 1), (0.2, 2))]
+    runs = program_runs({"variants": together})
+    assert [(run.parameters["lr"], run.parameters["net"]["depth"]) for run in runs] == [(0.1, 1), (0.2, 2)]
+
+
+def test_an_axis_over_an_input_gives_the_base_the_input() -> None:
+    runs = program_runs({"axes": {"inputs.data": ["/data/a", "/data/b"]}}, command="wc {inputs.data}")
+    assert [run.inputs for run in runs] == [{"data": "/data/a"}, {"data": "/data/b"}]
+
+
+def test_a_search_over_parameters_gives_the_base_those_that_every_trial_has() -> None:
+    space: dict[str, Any] = {
+        "parameters.lr": {"kind": "log_uniform", "low": 0.01, "high": 1.0},
+        "parameters.net.depth": {"kind": "choice", "values": [3, 4]},
+        "parameters.noise": {"kind": "normal", "mean": 0.5, "deviation": 0.1},
+        "parameters.beta": {"kind": "uniform", "low": 0.0, "high": 1.0, "only_if": {"parameters.net.depth": [4]}},
+    }
+    search = {"space": space, "sampler": {"kind": "random"}, "metric": "loss", "trials": 3}
+    document = {"name": "s", "base": {"kind": "program", "command": "x {lr} {net.depth} {noise}"}, "search": search}
+    base = ExperimentSpec.model_validate(document).base
+    assert isinstance(base, ProgramSpec)
+    assert base.parameters == {"lr": 0.01, "net": {"depth": 3}, "noise": 0.5}
+
+
+def test_a_parameter_that_neither_the_base_nor_the_grid_has_is_refused() -> None:
+    with pytest.raises(ValidationError, match="is no parameter"):
+        program_runs({"axes": {"parameters.lr": [0.1]}})
