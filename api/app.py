@@ -24,7 +24,7 @@ from api.http.methods import HeadMiddleware
 from api.http.openapi import openapi_of, operation_id
 from api.http.query_names import refuse_unknown_parameters
 from api.http.statuses import ACCESS
-from api.lifecycle import deletion, extension, labels, recordings, retry
+from api.lifecycle import copies, deletion, extension, labels, recordings, retry
 from api.lifecycle import search as search_requests
 from api.live import events
 from api.live.hub import Hub
@@ -69,6 +69,7 @@ ROUTERS = (
     labels.router,
     retry.router,
     extension.router,
+    copies.router,
     search_requests.router,
     deletion.router,
     recordings.router,

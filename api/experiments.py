@@ -55,6 +55,7 @@ from contract.api.responses import (
     RunView,
     Stopped,
 )
+from contract.differences import is_same
 from contract.lifecycle.step import StepStopped
 from contract.spec.checkpoint import Checkpoint
 from contract.spec.checks.program_files import check_programs
@@ -129,7 +130,7 @@ def create_experiment(
 def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
     # read again, since a version of this service may have stored it that had fewer fields
     before = ExperimentSpec.from_stored(experiment.spec)
-    if before.model_dump(mode="json") != spec.model_dump(mode="json"):
+    if not is_same(before.model_dump(mode="json"), spec.model_dump(mode="json")):
         raise Conflict(f"experiment {experiment.id} was made with this Idempotency-Key, and it is another")
     return Created(id=experiment.id, runs=run_ids)
 

@@ -20,8 +20,17 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], path: str =
         old, new = first.get(key, ABSENT), second.get(key, ABSENT)
         if isinstance(old, Mapping) and isinstance(new, Mapping) and _is_one_kind(old, new):
             yield from differences(old, new, f"{path}{key}.")
-        elif old != new:
+        elif not is_same(old, new):
             yield Difference(f"{path}{key}", *(None if value is ABSENT else value for value in (old, new)))
+
+
+def is_same(old: Any, new: Any) -> bool:
+    """Return whether two values are the same also for a program that reads them: 1, 1.0, true and "1" all differ."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(is_same(value, new[name]) for name, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(is_same, old, new))
+    return type(old) is type(new) and bool(old == new)
 
 
 def _is_one_kind(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

@@ -49,6 +49,7 @@ def add_points(
     engine = request.app.state.engine
     with snapshot(engine) as db:
         read = found_experiment(db, experiment_id).spec
+        like = [] if asked.like is None else found_experiment(db, asked.like).added_points or []
     if read.get("base") is None:
         raise Conflict(
             f"experiment {experiment_id} has steps, whose grids are those of its spec: clone it with other axes"
@@ -60,7 +61,7 @@ def add_points(
             f"the sampler of experiment {experiment_id} chooses its points: POST .../search/extend adds trials"
         )
     # ten thousand points take a second, and no other request waits for them
-    grid, extra = grown_grid(read, asked.axes), extra_points(read, asked.points)
+    grid, extra = grown_grid(read, asked.axes), extra_points(read, [*asked.points, *like])
     spec = grid or ExperimentSpec.from_stored(read)
     points = [] if grid is None else grid.points()
     asked_for = with_initial_weights(request, spec.with_points([*points, *extra])).points()

@@ -58,6 +58,15 @@ class PointsRequest(DescribedModel):
         default=[], examples=[[{"batch": 2048, "seed": 1}]]
     )
     """Points by the dotted paths of their fields, outside the grid."""
+    like: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = Field(default=None, examples=[42])
+    """Id of an experiment whose points outside its grid are added too, as they are stored; null: none."""
+
+
+class SpecText(DescribedModel):
+    """The document of an experiment, by which it can be submitted."""
+
+    text: str = Field(examples=["name: a grid\nbase: {kind: program, command: python train.py}\n"])
+    """The document in YAML. Numbers are as they are stored: 1.0 is not 1, and large integers are not rounded."""
 
 
 class PointsAdded(DescribedModel):

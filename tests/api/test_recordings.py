@@ -142,5 +142,6 @@ def test_recorded_runs_belong_to_recordings_alone(recorded: TestClient) -> None:
     assert add(recorded, 1, {"key": "a"}).status_code == 409
     assert add(recorded, 99, {"key": "a"}).status_code == 404
     assert add(recorded, 2).status_code == 422
+    assert recorded.get("/api/v1/experiments/2/document").status_code == 409
     assert record(recorded, source="").status_code == 422
     assert post(recorded, "name: x\nbase: {kind: recorded, source: y}\n").status_code == 422

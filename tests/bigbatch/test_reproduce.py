@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bigbatch.client import Client
+from bigbatch.commands.reproduce.diff import _format
 from tests.testing.command import Call, Site
 from tests.testing.snapshots import repository, write
 
@@ -93,6 +94,13 @@ def test_rerun_repeats_the_spec_and_the_code_though_the_folder_changed(
 
 
 @pytest.mark.ring("all")
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1, "1"), (1.0, "1.0"), ("1", '"1"'), ("true", '"true"'), ("a b", "a b"), (None, "-")]
+)
+def test_diff_shows_values_of_different_types_differently(value: object, shown: str) -> None:
+    assert _format(value) == shown
+
+
 def test_diff_shows_spec_code_and_environment(call: Call, client: Client, site: Site, project: Path) -> None:
     first = submit(call, project / "spec.yaml")
     write(project, {"train.py": "print('\x1b[31mred')\n"})

@@ -54,8 +54,21 @@ def _print_values(title: str, heads: Sequence[str], values: Sequence[ValueDiffer
 
 
 def _format(value: object) -> str:
-    text = "-" if value is None else value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    text = "-" if value is None else _format_text(value) if isinstance(value, str) else _in_one_word(value)
     return show_control_characters(text)
+
+
+def _format_text(text: str) -> str:
+    """Return a text, in quotes if it would look like another value: "1" beside 1."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return _in_one_word(text)
+
+
+def _in_one_word(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _format_file(file: FileDifference) -> str:

@@ -39,6 +39,7 @@ function experimentPage(change: Partial<ExperimentDetail> = {}) {
   const counts = { done: 1, failed: 2, cancelled: 1 };
   return new Service({
     "GET /experiments/3": () => anExperiment({ state: "failed", counts, runs: 4, spec: SPEC, ...change }),
+    "GET /experiments/3/document": () => ({ text: "name: a grid\nbase: {}\n" }),
     "GET /experiments/3/runs": () => ({ items: [aRun({ state: "failed" })], next: null }),
     "GET /experiments/3/curves": () => ({ name: "", curves: [] }),
     "GET /experiments/3/size": () => ({ ...SIZE, runs: 4, confirm: "a grid" }),
@@ -211,12 +212,16 @@ test("warnings of a submission remain in view, with a link to the new experiment
 
 test("a rerun submits the same spec after a confirmation, with the points outside its grid", async () => {
   const service = experimentPage({ added_points: [{ "parameters.lr": 0.7 }] });
+  const text = "name: a grid\nbase: {seed: 9007199254740993, rate: 1.0}\n";
+  service.answers["GET /experiments/3/document"] = () => ({ text });
   openPage("/experiments/3");
   await choose("Rerun…");
   await userEvent.click(screen.getByRole("button", { name: "Submit 4 runs" }));
   expect(await screen.findByRole("heading", { name: "the new one" })).toBeVisible();
-  expect(service.bodies[0]).toContain('"axes":{"parameters.lr":[0.1,0.2]}');
-  expect(service.bodies[1]).toBe('POST /experiments/9/points {"axes":{},"points":[{"parameters.lr":0.7}]}');
+  expect(service.bodies).toEqual([
+    `POST /experiments ${text}`,
+    'POST /experiments/9/points {"axes":{},"points":[],"like":3}',
+  ]);
 });
 
 test("a run that is done goes on to more epochs, and a program cannot", async () => {
@@ -246,7 +251,7 @@ test("further values of an axis and a point become runs, and a text that cannot 
   await userEvent.click(screen.getByRole("button", { name: "Add runs" }));
   expect(await screen.findByText("2 runs added; 1 point had a run already")).toBeVisible();
   expect(service.bodies).toEqual([
-    'POST /experiments/3/points {"axes":{"parameters.lr":[0.4,0.8]},"points":[]}',
+    'POST /experiments/3/points {"axes":{"parameters.lr":[0.4,0.8]},"points":[],"like":null}',
   ]);
 });
 

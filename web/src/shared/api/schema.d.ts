@@ -260,6 +260,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{experiment_id}/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Experiment Document
+         * @description Return the experiment as a document for POST /experiments: its spec, with the labels that it has now.
+         */
+        get: operations["get_experiment_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{experiment_id}/failures": {
         parameters: {
             query?: never;
@@ -1225,6 +1245,26 @@ export interface paths {
          * @description Return how the run differs from the run `other`: fields of the spec, files of the code, the environment.
          */
         get: operations["get_run_differences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Run Document
+         * @description Return the run as a document for POST /experiments: an experiment of this run alone.
+         */
+        get: operations["get_run_document"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8542,6 +8582,13 @@ export interface components {
                 [key: string]: unknown[];
             };
             /**
+             * Like
+             * @description Id of an experiment whose points outside its grid are added too, as they are stored; null: none.
+             * @default null
+             * @example 42
+             */
+            like: number | null;
+            /**
              * Points
              * @description Points by the dotted paths of their fields, outside the grid.
              * @default []
@@ -12420,6 +12467,19 @@ export interface components {
             source: components["schemas"]["GitSource"] | null;
         };
         /**
+         * SpecText
+         * @description The document of an experiment, by which it can be submitted.
+         */
+        SpecText: {
+            /**
+             * Text
+             * @description The document in YAML. Numbers are as they are stored: 1.0 is not 1, and large integers are not rounded.
+             * @example name: a grid
+             *     base: {kind: program, command: python train.py}
+             */
+            text: string;
+        };
+        /**
          * StageProgress
          * @description How many tasks of a stage are done; a stage begins when the one before it is done.
          */
@@ -15265,6 +15325,99 @@ export interface operations {
             };
             /** @description There is no such experiment, run, snapshot or view. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_experiment_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the experiment. */
+                experiment_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpecText"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20451,6 +20604,99 @@ export interface operations {
             };
             /** @description There is no such experiment, run, snapshot or view. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_run_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpecText"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description An Idempotency-Key in use or with another document, a run in a state that does not allow the request, a deletion without its confirmation, or a stored file that cannot be read. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

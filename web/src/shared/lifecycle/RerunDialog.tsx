@@ -2,20 +2,20 @@
 import { useLocation } from "wouter";
 import { ConfirmDialog } from "@/shared/dialog/ConfirmDialog";
 import { pluralize } from "@/shared/format/number";
-import { useCreate } from "./api/useCreate";
+import { type Copied, useCopy } from "./api/useCreate";
 
 interface Props {
   origin: number; // id of the experiment that the new one repeats
   name: string; // "run 12"
   runs?: number; // that are submitted, if it is known
-  document: object;
-  points?: Record<string, unknown>[]; // outside the grid of the document
+  copied: Copied; // whose document is submitted
+  hasPoints?: boolean; // outside the grid of the document
   fromStep?: string;
   onCancel: () => void;
 }
 
-export function RerunDialog({ origin, name, runs, document, points, fromStep, onCancel }: Props) {
-  const create = useCreate(origin, points, fromStep);
+export function RerunDialog({ origin, name, runs, copied, hasPoints = false, fromStep, onCancel }: Props) {
+  const create = useCopy(copied, origin, hasPoints, fromStep);
   const [, navigate] = useLocation();
   return (
     <ConfirmDialog
@@ -27,7 +27,7 @@ export function RerunDialog({ origin, name, runs, document, points, fromStep, on
       error={create.error}
       onCancel={onCancel}
       onConfirm={() => {
-        create.mutate(document, {
+        create.mutate(undefined, {
           onSuccess: ({ id }) => {
             navigate(`/experiments/${id}`);
           },

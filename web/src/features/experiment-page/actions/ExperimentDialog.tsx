@@ -3,7 +3,6 @@ import { useLocation } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
-import { documentOf } from "@/shared/spec/documentOf";
 import { NotifyDialog } from "../notify/NotifyDialog";
 import { EditDialog } from "./EditDialog";
 import { PointsDialog } from "./PointsDialog";
@@ -23,14 +22,14 @@ export function ExperimentDialog({ opened, experiment, refresh, close }: Props) 
     close();
   };
   const { id, name, runs } = experiment;
-  const copy = { origin: id, document: documentOf(experiment), onCancel };
+  const copy = { origin: id, copied: { kind: "experiment", id } as const, onCancel };
   switch (opened) {
     case "edit":
       return <EditDialog {...{ experiment, refresh }} onClose={onCancel} />;
     case "points":
       return <PointsDialog {...{ experiment, refresh, onCancel }} onResult={close} />;
     case "rerun":
-      return <RerunDialog {...copy} name={name} runs={runs} points={experiment.added_points} />;
+      return <RerunDialog {...copy} name={name} runs={runs} hasPoints={experiment.added_points.length > 0} />;
     case "notify":
       return <NotifyDialog experimentId={id} onClose={onCancel} />;
     case "delete":

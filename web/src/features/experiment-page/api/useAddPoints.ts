@@ -11,7 +11,8 @@ export function useAddPoints(id: number, refresh: () => Promise<unknown>) {
   return useMutation({
     mutationFn: (asked: NewPoints) => {
       const params = { path: { experiment_id: id } };
-      return body(client.POST("/api/v1/experiments/{experiment_id}/points", { params, body: asked }));
+      const request = { params, body: { ...asked, like: null } };
+      return body(client.POST("/api/v1/experiments/{experiment_id}/points", request));
     },
     onSuccess: refresh,
   });

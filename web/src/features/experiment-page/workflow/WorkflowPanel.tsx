@@ -6,7 +6,6 @@ import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
-import { documentOf } from "@/shared/spec/documentOf";
 import { hasEnded } from "@/shared/state/state";
 import { useSteps } from "../api/useSteps";
 import { StepGraph } from "./StepGraph";
@@ -113,7 +112,7 @@ function RerunFrom({ step, experiment }: { step: StepView } & Pick<Props, "exper
         <RerunDialog
           origin={experiment.id}
           name={experiment.name}
-          document={documentOf(experiment)}
+          copied={{ kind: "experiment", id: experiment.id }}
           fromStep={step.name}
           onCancel={() => {
             setAsks(false);

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import type { Recipe } from "@/shared/api/types";
-import { documentOf } from "@/shared/spec/documentOf";
-import { write } from "../editor/document";
+import { documentText } from "@/shared/lifecycle/api/useCreate";
+import { change, compact } from "../editor/document";
 import { useRecipes } from "./useRecipes";
 
 const EXAMPLE = `name: my experiment
@@ -54,12 +54,7 @@ function textOf(recipes: Recipe[] | undefined, wanted: string): Pick<FirstText, 
 function useExperimentText(id: number | null) {
   return useQuery({
     queryKey: keys.experimentText(id),
-    queryFn: async ({ signal }) => {
-      const params = { path: { experiment_id: id ?? 0 } };
-      return write(
-        documentOf(await body(client.GET("/api/v1/experiments/{experiment_id}", { params, signal }))),
-      );
-    },
+    queryFn: async ({ signal }) => compact(await documentText({ kind: "experiment", id: id ?? 0 }, signal)),
     enabled: id !== null,
   });
 }
@@ -70,10 +65,8 @@ function useRunText(id: number | null) {
     queryFn: async ({ signal }) => {
       const params = { path: { run_id: id ?? 0 } };
       const run = await body(client.GET("/api/v1/runs/{run_id}", { params, signal }));
-      return {
-        origin: run.experiment_id,
-        text: write({ name: `clone of run ${run.id}`, base: run.spec }),
-      };
+      const text = compact(await documentText({ kind: "run", id: run.id }, signal));
+      return { origin: run.experiment_id, text: change(text, ["name"], `clone of run ${run.id}`) };
     },
     enabled: id !== null,
   });

@@ -1,7 +1,8 @@
 /** A spec as text: its values, changes that leave the rest of the text as it is, and the places of its fields. */
-import { Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
+import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
 
 const STYLE = { lineWidth: 120, flowCollectionPadding: false };
+const EXACT = { intAsBigInt: true }; // integers beyond 2^53 would be rounded, also where nothing changes
 const SHORT = 60; // characters of JSON
 
 export type Path = readonly (string | number)[];
@@ -28,21 +29,24 @@ export function read(text: string): Reading {
   return { value: problems.length ? undefined : (document.toJS() as unknown), problems };
 }
 
-/** Return a document as text, with lists and objects of a line where they are short. */
-export function write(document: object): string {
-  const written = new Document(document);
-  visit(written, {
+/** Return a text with lists and objects of a line where they are short. */
+export function compact(text: string): string {
+  const document = parseDocument(text, EXACT);
+  visit(document, {
     Collection: (_, node) => {
-      if (node.items.length > 0 && JSON.stringify(node).length <= SHORT) node.flow = true;
+      if (node.items.length > 0 && JSON.stringify(node, withoutBigInts).length <= SHORT) node.flow = true;
     },
   });
-  return written.toString(STYLE);
+  return document.toString(STYLE);
+}
+
+function withoutBigInts(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value; // JSON has none
 }
 
 /** Return the text with another value at a path; `undefined` removes the field. */
 export function change(text: string, path: Path, value: unknown): string {
-  // integers beyond 2^53 elsewhere in the text would be rounded
-  const document = parseDocument(text, { intAsBigInt: true });
+  const document = parseDocument(text, EXACT);
   if (value === undefined) document.deleteIn(path);
   else document.setIn(path, document.createNode(value));
   return document.toString(STYLE);

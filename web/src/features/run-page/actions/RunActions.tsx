@@ -20,10 +20,9 @@ type Opened = "rerun" | "extend" | "delete";
 
 interface Props {
   run: RunDetail;
-  experiment: string; // its name
 }
 
-export function RunActions({ run, experiment }: Props) {
+export function RunActions({ run }: Props) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [outcome, setOutcome] = useState("");
   const [, navigate] = useLocation();
@@ -47,7 +46,7 @@ export function RunActions({ run, experiment }: Props) {
     <>
       <MainButton run={run} refresh={refresh} onResult={setOutcome} />
       <Menu label="More" items={itemsOf(run, setOpened, { archive, clone, compare })} />
-      {opened && <OpenedDialog {...{ opened, run, experiment, refresh, close }} />}
+      {opened && <OpenedDialog {...{ opened, run, refresh, close }} />}
       <Outcome text={outcome} error={labels.error} />
     </>
   );
@@ -107,7 +106,7 @@ interface DialogProps extends Props {
   close: (outcome?: string) => void;
 }
 
-function OpenedDialog({ opened, run, experiment, refresh, close }: DialogProps) {
+function OpenedDialog({ opened, run, refresh, close }: DialogProps) {
   const [, navigate] = useLocation();
   const onCancel = () => {
     close();
@@ -115,7 +114,7 @@ function OpenedDialog({ opened, run, experiment, refresh, close }: DialogProps) 
   const name = `run ${run.id}`;
   const copy = {
     origin: run.experiment_id,
-    document: { name: `${experiment}, ${name}`, base: run.spec },
+    copied: { kind: "run", id: run.id } as const,
     onCancel,
   };
   switch (opened) {

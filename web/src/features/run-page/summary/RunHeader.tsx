@@ -41,7 +41,7 @@ export function RunHeader({ run }: { run: RunDetail }) {
           {run.archived_at && <span className="muted">archived</span>}
         </>
       }
-      action={<RunActions run={run} experiment={experiment} />}
+      action={<RunActions run={run} />}
     >
       <Labels target={{ kind: "run", id: run.id }} {...{ tags: run.tags, notes: run.notes, refresh }} />
     </PageHeader>

@@ -6,36 +6,78 @@ import { keys } from "@/shared/api/keys";
 import type { Created } from "@/shared/api/types";
 import { yamlBody } from "@/shared/spec/yamlBody";
 
+export interface Copied {
+  kind: "experiment" | "run";
+  id: number;
+}
+
 /**
- * `origin`: the id of the experiment that it repeats or varies. A document is a spec, or its text as YAML or JSON; `points` are runs that
- * the new experiment gets outside its grid. `fromStep`: this step and all that need it are carried out for certain.
+ * Submit a text in YAML. `origin`: the id of the experiment that it repeats or varies. `fromStep`: this step and all that need it are
+ * carried out for certain.
  */
-export function useCreate(origin?: number, points: Record<string, unknown>[] = [], fromStep?: string) {
+export function useCreate(origin?: number, fromStep?: string) {
   const cache = useQueryClient();
   const sent = useRef({ text: "", key: "" });
   return useMutation({
-    mutationFn: async (document: string | object) => {
-      const text = typeof document === "string" ? document : JSON.stringify(document);
-      // a repeated request with the same document is carried out once
-      if (sent.current.text !== text) sent.current = { text, key: newKey() };
-      const query = {
-        ...(origin === undefined ? {} : { origin }),
-        ...(fromStep === undefined ? {} : { from_step: fromStep }),
-      };
-      const params = { query, header: { "idempotency-key": sent.current.key } };
-      const request = { params, ...yamlBody(text) };
-      const made = (await body(client.POST("/api/v1/experiments", request))) as Created; // no dry run
-      if (points.length) await addPoints(made.id, points);
+    mutationFn: (text: string) => create(sent.current, text, { origin, fromStep }),
+    onSuccess: () => cache.invalidateQueries({ queryKey: keys.experimentLists() }),
+  });
+}
+
+/** Submit what the service has stored, as the service writes it: this page would round large integers and write 1.0 as 1. */
+export function useCopy(copied: Copied, origin: number, hasPoints: boolean, fromStep?: string) {
+  const cache = useQueryClient();
+  const sent = useRef({ text: "", key: "" });
+  return useMutation({
+    mutationFn: async () => {
+      const made = await create(sent.current, await documentText(copied), { origin, fromStep });
+      if (hasPoints) await addPointsOf(origin, made.id);
       return made;
     },
     onSuccess: () => cache.invalidateQueries({ queryKey: keys.experimentLists() }),
   });
 }
 
-async function addPoints(id: number, points: Record<string, unknown>[]): Promise<void> {
+interface Sent {
+  text: string;
+  key: string;
+}
+
+interface Asked {
+  origin: number | undefined;
+  fromStep: string | undefined;
+}
+
+async function create(sent: Sent, text: string, { origin, fromStep }: Asked): Promise<Created> {
+  // a repeated request with the same document is carried out once
+  if (sent.text !== text) Object.assign(sent, { text, key: newKey() });
+  const query = {
+    ...(origin === undefined ? {} : { origin }),
+    ...(fromStep === undefined ? {} : { from_step: fromStep }),
+  };
+  const params = { query, header: { "idempotency-key": sent.key } };
+  const request = { params, ...yamlBody(text) };
+  return (await body(client.POST("/api/v1/experiments", request))) as Created; // no dry run
+}
+
+/** Return the document of an experiment or a run in YAML. */
+export async function documentText({ kind, id }: Copied, signal?: AbortSignal): Promise<string> {
+  const options = signal ? { signal } : {};
+  const answer =
+    kind === "run"
+      ? client.GET("/api/v1/runs/{run_id}/document", { params: { path: { run_id: id } }, ...options })
+      : client.GET("/api/v1/experiments/{experiment_id}/document", {
+          params: { path: { experiment_id: id } },
+          ...options,
+        });
+  return (await body<{ text: string }>(answer)).text;
+}
+
+/** Add the points that the experiment `like` has outside its grid. */
+async function addPointsOf(like: number, id: number): Promise<void> {
   const params = { path: { experiment_id: id } };
   await body(
-    client.POST("/api/v1/experiments/{experiment_id}/points", { params, body: { axes: {}, points } }),
+    client.POST("/api/v1/experiments/{experiment_id}/points", { params, body: { axes: {}, points: [], like } }),
   );
 }
 
