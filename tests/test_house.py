@@ -34,12 +34,12 @@ PLANS = {
     "trainers.tensor.calls",
     "trainers.tensor.price",
 }
-SHELL_LINES = {"agent.program.shell_line", "agent.program.shell_places"}
+PLACEHOLDERS = {"agent.program.placeholders", "agent.program.shell_line", "agent.program.shell_places"}
 EVENT_FILES = {"agent.sources.records", "agent.sources.summaries"}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
-    # the agent fills a line for bash, which the contract checks
-    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml", *SHELL_LINES},
+    # the agent fills a command, which the contract checks
+    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37
@@ -63,7 +63,7 @@ MAY_IMPORT = {
     },
     "study": {"contract", "cronsim", "optuna"},
     # the readers of event files: decision 41
-    "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic", *EVENT_FILES},
+    "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic", *EVENT_FILES, *PLACEHOLDERS},
     "bigbatch/injected": set(),  # runs in the user's own environment
     # the recorder of a node's metrics: decision 49
     "trainers": {"contract", "torch", "numpy", "pydantic", "agent.system.recorder"},

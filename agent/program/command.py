@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.program.parameters import fill, placeholder_values
+from agent.program.parameters import placeholder_values
+from agent.program.placeholders import fill
 from agent.ranks.placement import Placement
 from agent.ranks.rendezvous import Point
 

@@ -1,7 +1,4 @@
-"""A program's parameters: as placeholders of its command, as files of the run folder, and as environment variables.
-
-contract/spec/program/placeholders.py has the same rules, by which the API has checked the command.
-"""
+"""A program's parameters: as placeholders of its command, as files of the run folder, and as environment variables."""
 
 from __future__ import annotations
 
@@ -9,16 +6,12 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from decimal import Decimal
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from agent.folder.run_folder import replace_file
-from agent.program.shell_line import fill_line
+from agent.program.placeholders import as_text, flatten
 
-NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
-PLACEHOLDER = re.compile(rf"\{{\{{{NAME}\}}\}}|\{{({NAME})\}}")
 CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # JSON has these as they are, YAML escaped
 JSON_FILE, YAML_FILE = "parameters.json", "parameters.yaml"
 
@@ -36,41 +29,6 @@ def placeholder_values(spec: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         **{f"outputs.{name}": str(folder / path) for name, path in outputs.items()},
     }
     return {**flatten(spec.get("parameters") or {}), **paths}
-
-
-def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:
-    """Return the text with the values in place of their placeholders; raise KeyError for a name without a value.
-
-    `is_shell`: the text is a line for bash; raise QuotingError where a value cannot stand as a literal.
-    """
-
-    def value_of(found: re.Match[str]) -> str:
-        return found[0][1:-1] if found[1] is None else as_text(values[found[1]])
-
-    return fill_line(text, PLACEHOLDER, value_of) if is_shell else PLACEHOLDER.sub(value_of, text)
-
-
-def as_text(value: Any) -> str:
-    """Return a parameter's value as the command gets it: texts unchanged, fractions in digits, all others as JSON."""
-    if isinstance(value, float):
-        return _in_digits(value)
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-
-
-def _in_digits(value: float) -> str:
-    """Return a fraction without an exponent: argparse takes -1e-05 for an option, and -0.00001 for a number."""
-    text = format(Decimal(repr(value)), "f")
-    return text if "." in text or not isfinite(value) else f"{text}.0"
-
-
-def flatten(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return every parameter by its dotted name, objects themselves too."""
-    flat: dict[str, Any] = {}
-    for name, value in parameters.items():
-        flat[f"{prefix}{name}"] = value
-        if isinstance(value, dict):
-            flat.update(flatten(value, f"{prefix}{name}."))
-    return flat
 
 
 def parameter_variables(parameters: Mapping[str, Any], prefix: str | None) -> dict[str, str]:

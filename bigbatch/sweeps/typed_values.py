@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from contract.spec.program.placeholders import as_text
+from agent.program.placeholders import as_text
 
 # 1e-4 and 2.5e6 are numbers, as one writes a rate; hashes such as 25921e05 look otherwise
 SCIENTIFIC = re.compile(r"-?[1-9](?:\.\d*[1-9])?[eE][-+]?[1-9]\d?")

@@ -1,15 +1,14 @@
 """Lines for bash: a value is one literal argument in every quoting, and a failure within the line is not hidden."""
 
-import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from agent.program import placeholders
 from agent.program.command import program_words
-from agent.program.parameters import PLACEHOLDER, fill
+from agent.program.placeholders import fill
 from agent.program.shell_line import QuotingError
-from contract.spec.program import placeholders
 
 VALUES = [
     "0.1",
@@ -105,11 +104,6 @@ def test_a_variable_of_bash_and_a_comment_are_no_placeholders() -> None:
     assert list(placeholders.check_line(line, {"lr": 1})) == []
     assert fill(line, {}, is_shell=True) == line
     assert fill("echo ${{HOME}} {{lr}}", {"lr": 1}, is_shell=True) == "echo ${HOME} {lr}"
-
-
-def test_the_agent_has_the_placeholders_that_the_api_checks() -> None:
-    assert placeholders.PLACEHOLDER == PLACEHOLDER
-    assert re.compile(placeholders.NAME)
 
 
 @pytest.mark.parametrize(

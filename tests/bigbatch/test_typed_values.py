@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.program.placeholders import as_text
 from bigbatch.sweeps.typed_values import kept_texts, read_typed_list
-from contract.spec.program.placeholders import as_text
 
 pytestmark = pytest.mark.ring("quick")
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from agent.program.parameters import fill
+from agent.program.placeholders import fill
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec

@@ -7,6 +7,7 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from agent.program.placeholders import check_line, flatten, names_in, names_in_line
 from contract.spec.artifacts.inputs import Inputs, check_inputs
 from contract.spec.artifacts.outputs import Outputs, check_outputs
 from contract.spec.artifacts.retention import AllOutputs, OutputRetention
@@ -16,7 +17,6 @@ from contract.spec.dedup.dedup import Dedup
 from contract.spec.numbers import Positive
 from contract.spec.program.environment import AbsolutePath, Environment, check_environment
 from contract.spec.program.metrics import MetricSources
-from contract.spec.program.placeholders import check_line, flatten, names_in, names_in_line
 from contract.spec.program.section import complete_program
 from contract.spec.resources import Local, Resources, check_resources
 from contract.spec.retry import RetryPolicy, check_growth

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agent.program.placeholders import PLACEHOLDER, as_text
 from agent.program.shell_line import QuotingError, quote
 from agent.program.shell_places import PLAIN, find_places
-from contract.spec.program.placeholders import PLACEHOLDER, as_text
 from contract.spec.steps.reference import REFERENCE, Reference, ReferenceIssue, parse_reference
 
 ValueOf = Callable[[Reference], Any]

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from agent.program.parameters import fill as fill_by_agent
+from agent.program.placeholders import fill as fill_by_agent
 from contract.spec.steps.condition import failed_comparison, parse_condition
 from contract.spec.steps.fill import fill, fill_run
 from contract.spec.steps.reference import (

@@ -4,6 +4,8 @@ Only braces around a name are placeholders, so that JSON and shell blocks in a c
 `{"a": {"b": 1}}` and `{ echo; }` stay as they are.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +13,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from agent.program.shell_line import QuotingError, quote
+from agent.program.shell_line import QuotingError, fill_line, quote
 from agent.program.shell_places import VARIABLE, find_places
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
@@ -40,6 +42,18 @@ def check_line(line: str, values: Mapping[str, Any]) -> Iterator[str]:
                 quote(as_text(values[found[1]]), place, found[0])
             except QuotingError as error:
                 yield str(error)
+
+
+def fill(text: str, values: Mapping[str, Any], *, is_shell: bool) -> str:
+    """Return the text with the values in place of their placeholders; raise KeyError for a name without a value.
+
+    `is_shell`: the text is a line for bash; raise QuotingError where a value cannot stand as a literal.
+    """
+
+    def value_of(found: re.Match[str]) -> str:
+        return found[0][1:-1] if found[1] is None else as_text(values[found[1]])
+
+    return fill_line(text, PLACEHOLDER, value_of) if is_shell else PLACEHOLDER.sub(value_of, text)
 
 
 def as_text(value: Any) -> str:
