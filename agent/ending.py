@@ -102,7 +102,7 @@ class Ending:
             limit_s = min(METRICS_S, max(LAST_METRICS_S, deadline - REPORT_S - time.monotonic()))
         passes_through = bool(pipes())
         agents = self.placement.agents if is_well and passes_through else 0
-        reader.finish(limit_s, agents=agents, is_late=passes_through and not is_well)
+        reader.finish(limit_s, agents=agents, is_late=passes_through and not is_well, is_well=is_well)
 
     def _must_report(self, mine: Mapping[int, int]) -> bool:
         """Return whether no time is left to wait for other agents: after a request to end, only a pause takes time."""

@@ -32,11 +32,11 @@ class MetricReader:
         self._thread = threading.Thread(target=self._read, name="metrics", daemon=True)
         self._thread.start()
 
-    def finish(self, limit_s: float, *, agents: int, is_late: bool) -> None:
+    def finish(self, limit_s: float, *, agents: int, is_late: bool, is_well: bool) -> None:
         """Read what is left, for `limit_s` at most, after the ranks of all agents have ended.
 
         The output of `agents` agents is read to its end. `is_late`: the log may get lines for a moment still, whose
-        end nobody announces.
+        end nobody announces. `is_well`: all ranks ended by themselves, so their last lines are whole.
         """
         until = time.monotonic() + limit_s
         self._should_end.set()
@@ -50,6 +50,7 @@ class MetricReader:
         while not self._sources.has_output_of(agents) and time.monotonic() < until:
             time.sleep(LATE_EVERY_S)
             self._sources.poll()
+        self._sources.end(is_well=is_well)
 
     def _read(self) -> None:
         while not self._should_end.is_set():

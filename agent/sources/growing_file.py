@@ -8,17 +8,22 @@ from typing import NamedTuple
 
 from agent.folder.regular_file import open_regular
 
-MAX_LINE_BYTES = 1 << 16  # a longer line is skipped
+MAX_LINE_BYTES = 1 << 16  # a line that is longer than this one may be read in parts
 MAX_ENTRIES = 10_000  # of all folders that are searched
 MAX_FOLDER_DEPTH = 6
 
 
 class Lines(NamedTuple):
-    """New whole lines, the byte after the last one, and whether the file goes on."""
+    """New whole lines, the byte after the last one, whether the file goes on, and the bytes of a line without an end.
+
+    `is_inside`: the bytes before the cursor belong to a line that is longer than one read, and that goes on.
+    """
 
     lines: list[bytes]
     cursor: int
     more: bool
+    rest: bytes = b""
+    is_inside: bool = False
 
 
 def read_lines(path: str, cursor: int, max_bytes: int) -> Lines:
@@ -37,14 +42,13 @@ def read_lines(path: str, cursor: int, max_bytes: int) -> Lines:
     end = new.rfind(b"\n") + 1
     is_full = len(new) == max_bytes
     if not end and is_full:
-        return Lines([], start + len(new), True)  # in the middle of a line that is too long
-    return Lines([line for line in new[:end].splitlines() if len(line) <= MAX_LINE_BYTES], start + end, is_full)
+        return Lines([], start + len(new), True, is_inside=True)
+    return Lines(new[:end].splitlines(), start + end, is_full, b"" if is_full else new[end:])
 
 
-def find_files(folder: str, part_of_name: str, most: int) -> list[str]:
-    """Return the paths below `folder` of at most `most` files whose names contain the text, in order of the names."""
-    found = [path for path in _files_below(folder) if part_of_name in os.path.basename(path)]
-    return sorted(found)[:most]
+def find_files(folder: str, part_of_name: str) -> list[str]:
+    """Return the paths below `folder` of the files whose names contain the text, in order of the names."""
+    return sorted(path for path in _files_below(folder) if part_of_name in os.path.basename(path))
 
 
 def _files_below(folder: str) -> Iterator[str]:

@@ -7,10 +7,17 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from agent.sources.text_number import number_of, without_codes
+
 MAX_STEP = 2**31 - 1
 MAX_VALUES = 2_000  # metrics in one event
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999
+NAME_RULE = "a name has 1 to 200 characters, none of them a control character"
 _NAME = re.compile("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
+
+
+class NoStep(ValueError):
+    """A value is no step; the message says why."""
 
 
 class Point(NamedTuple):
@@ -26,9 +33,17 @@ def is_name(name: Any) -> bool:
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
-def is_step(step: Any) -> bool:
-    """Return whether a step can be stored."""
-    return type(step) is int and 0 <= step <= MAX_STEP
+def step_of(value: Any) -> int:
+    """Return the step that a number or a text means; raise NoStep if it is none that can be stored."""
+    plain = without_codes(value).strip() if isinstance(value, str) else value
+    number = number_of(plain) if isinstance(plain, str) and not plain.endswith("%") else plain
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    if type(number) is not int:
+        raise NoStep(f"the step {plain!r:.50} is no whole number")
+    if not 0 <= number <= MAX_STEP:
+        raise NoStep(f"the step {number!s:.50} is not between 0 and {MAX_STEP:,}")
+    return number
 
 
 def clamp_moment(at: float) -> float:

@@ -29,11 +29,12 @@ _TABLE = _table()
 
 
 class Records(NamedTuple):
-    """The data of new whole records, the byte after the last one, and whether the file goes on."""
+    """New whole records' data, the byte after the last one, whether the file goes on, and how many were damaged."""
 
     records: list[bytes]
     cursor: int
     more: bool
+    damaged: int = 0
 
 
 def masked_checksum(data: bytes) -> int:
@@ -60,26 +61,28 @@ def read_records(path: str, cursor: int, max_bytes: int) -> Records:
     except OSError:
         return Records([], cursor, False)
     records: list[bytes] = []
-    at = 0
+    at = damaged = 0
     while at + HEAD_BYTES <= len(new):
         length = _length(new[at : at + HEAD_BYTES])
         if length is None:
-            return Records(records, cursor + at, False)
+            return Records(records, cursor + at, False, damaged)
         end = at + HEAD_BYTES + length + FOOT_BYTES
         if cursor + end > size:
-            return Records(records, cursor + at, False)  # the program has not yet written the rest
+            return Records(records, cursor + at, False, damaged)  # the program has not yet written the rest
         if length > MAX_RECORD_BYTES:
             at = end
             if end > len(new):
-                return Records(records, cursor + end, True)
+                return Records(records, cursor + end, True, damaged)
             continue
         if end > len(new):
             break  # the next read has it whole
         data = new[at + HEAD_BYTES : end - FOOT_BYTES]
         if masked_checksum(data) == struct.unpack("<I", new[end - FOOT_BYTES : end])[0]:
             records.append(data)
+        else:
+            damaged += 1
         at = end
-    return Records(records, cursor + at, at > 0 and cursor + len(new) < size)
+    return Records(records, cursor + at, at > 0 and cursor + len(new) < size, damaged)
 
 
 def _length(head: bytes) -> int | None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, NamedTuple
 
+from agent.sources.left_out import LeftOut
 from agent.sources.point import Point
 
 
+class Rest(Enum):
+    """What the bytes behind the last whole line or record are."""
+
+    WAITS = "waits"  # the program may still write the end
+    WHOLE = "whole"  # the program has ended by itself, and has written a last line without its newline
+    TORN = "torn"  # the program may have been killed while it wrote
+
+
 class Reading(NamedTuple):
-    """New points of a source, the cursors after them, and whether the source has more."""
+    """New points of a source, the cursors after them, whether the source has more, and what was left out."""
 
     points: list[Point]
     cursors: dict[str, Any]
     more: bool
+    left_out: LeftOut
 
 
 class Source(ABC):
@@ -24,8 +35,12 @@ class Source(ABC):
     is_shared = False  # other runs may write there too
 
     @abstractmethod
-    def read(self, max_bytes: int) -> Reading:
+    def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
         """Return what is new since the accepted cursors, about `max_bytes` of it at most."""
+
+    @abstractmethod
+    def reason_for_nothing(self) -> str:
+        """Return why the source has no metric, if nothing was read and nothing left out."""
 
     @abstractmethod
     def accept(self, cursors: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 Points become events first, then the cursors are stored. A crash between the two writes some events a second time; equal
 events are stored once. Each source is read in parts, so that no round takes long.
+The count of what is left out is stored with the cursors. One line of the log has it once the ranks have ended: before,
+that line could split a line of theirs.
 """
 
 from __future__ import annotations
@@ -11,19 +13,22 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agent.sources.cursors import read_cursors, write_cursors
 from agent.sources.history import find_resumption
 from agent.sources.json_lines import JsonLinesSource
+from agent.sources.left_out import OPENING, LeftOut, left_out_of
 from agent.sources.output import OutputSource
 from agent.sources.point import Point, event_of, joined
-from agent.sources.source import Reading, Source
+from agent.sources.source import Reading, Rest, Source
 from agent.sources.tensorboard import TensorBoardSource
 
 EVENTS = "events.jsonl"
 MAX_BYTES = 1 << 20  # of one source in one round
 DRAIN_S = 60.0  # longest time for what is left at the start and at the end of an attempt
+LEFT_OUT = ":left_out"  # behind a source's key, in the file of cursors
 RETRY_S = 0.5  # between two tries while the disk is full
 KINDS: dict[str, Callable[..., Source]] = {
     "tensorboard": TensorBoardSource,
@@ -43,25 +48,21 @@ class Sources:
         self._sources = {
             key: source for key, spec in _keyed(specs) if (source := _open(spec, run_folder, stored.get(key)))
         }
+        self._labels = {key: _label(spec) for key, spec in _keyed(specs)}
         self._cursors = {key: stored[key] for key in self._sources if key in stored}
+        self._left_out = {key: left_out_of(stored.get(f"{key}{LEFT_OUT}")) for key in self._sources}
+        self._silent = {key for key in self._sources if key not in stored}  # sources without any metric yet
         self._is_behind = False  # something that was read could not be written
         self._has_begun = attempt == 1  # no point can show any more where the attempt resumed
         self._writer = attempt - 1  # the attempt that wrote what is read now
         if attempt > 1:
             self._drain()
+            self._read_all(Rest.TORN)
         self._writer = attempt
 
     def poll(self) -> bool:
         """Read each source's new points and emit them; return whether a source has more."""
-        more = self._is_behind = False
-        for key, source in self._sources.items():
-            try:
-                reading = source.read(MAX_BYTES)
-                if self._pass_on(key, source, reading):
-                    more = more or reading.more
-            except Exception as error:  # a fault of one source stops neither the others nor the agent
-                print(f"bigbatch: the metrics of {key} cannot be read: {error}", file=sys.stderr, flush=True)
-        return more
+        return self._read_all(Rest.WAITS)
 
     def finish(self, limit_s: float = DRAIN_S) -> None:
         """Read what is left, for `limit_s` at most; call this after the attempt's ranks have ended."""
@@ -72,6 +73,30 @@ class Sources:
     def has_output_of(self, agents: int) -> bool:
         """Return whether the output of so many agents has been read to its end, as far as a source reads it."""
         return all(source.has_output_of(self._attempt, agents) for source in self._sources.values())
+
+    def end(self, *, is_well: bool) -> None:
+        """Read last lines without a newline, and say what was left out; `is_well`: all ranks ended by themselves."""
+        self._read_all(Rest.WHOLE if is_well else Rest.TORN)
+        for key, source in self._sources.items():
+            if self._left_out[key].count:
+                print(self._left_out[key].message(self._labels[key]), file=sys.stderr, flush=True)
+            elif is_well and key in self._silent:
+                reason = source.reason_for_nothing()
+                print(f"{OPENING}{self._labels[key]}: none was found: {reason}", file=sys.stderr, flush=True)
+            self._left_out[key] = LeftOut()
+        with suppress(OSError):  # without it the next attempt says the same again
+            self._store(self._cursors)
+
+    def _read_all(self, rest: Rest) -> bool:
+        more = self._is_behind = False
+        for key, source in self._sources.items():
+            try:
+                reading = source.read(MAX_BYTES, rest)
+                if self._pass_on(key, source, reading):
+                    more = more or reading.more
+            except Exception as error:  # a fault of one source stops neither the others nor the agent
+                print(f"bigbatch: the metrics of {key} cannot be read: {error}", file=sys.stderr, flush=True)
+        return more
 
     def _drain(self, limit_s: float = DRAIN_S) -> None:
         until = time.monotonic() + limit_s
@@ -87,15 +112,23 @@ class Sources:
             return False
         self._has_begun = self._has_begun or bool(points and self._writer == self._attempt)
         source.accept(reading.cursors)
+        self._left_out[key].include(reading.left_out)
+        if points:
+            self._silent.discard(key)
         if self._cursors.get(key) != reading.cursors:
             cursors = {**self._cursors, key: reading.cursors}
             try:
-                write_cursors(self._run_folder, cursors)
+                self._store(cursors)
             except OSError:
                 self._is_behind = True
                 raise
             self._cursors = cursors
         return True
+
+    def _store(self, cursors: Mapping[str, dict[str, Any]]) -> None:
+        """Store cursors, and what has been left out and not said yet; raise OSError."""
+        left_out = {f"{key}{LEFT_OUT}": one.as_dict() for key, one in self._left_out.items() if one.count}
+        write_cursors(self._run_folder, {**cursors, **left_out})
 
     def _resumption(self, first: Point) -> list[dict[str, Any]]:
         """Return the event of where the attempt resumed, before its first point; none if it was reported."""
@@ -109,6 +142,11 @@ class Sources:
 
 def _keyed(specs: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
     return [(f"{number}:{spec.get('kind')}", spec) for number, spec in enumerate(specs)]
+
+
+def _label(spec: Mapping[str, Any]) -> str:
+    """Return how a message names a source: by its kind and its file or folder."""
+    return " ".join(str(part) for part in (spec.get("kind"), spec.get("file") or spec.get("folder")) if part)
 
 
 def _open(spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any] | None) -> Source | None:

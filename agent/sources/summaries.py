@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from agent.sources.point import Point, clamp_moment, is_name, is_step
+from agent.sources.left_out import LeftOut
+from agent.sources.point import NAME_RULE, NoStep, Point, clamp_moment, is_name, step_of
 from agent.sources.protobuf import DamagedMessage, Field, double_of, float_of, read_fields, signed, varints_of
 
 # Event: 1 wall_time, 2 step, 5 summary. Summary: 1 value. Value: 1 tag, 2 simple_value, 8 tensor.
@@ -17,10 +18,11 @@ FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q", 19: "<e"}  # float, double, int32
 BFLOAT16 = 14
 
 
-def scalars_of(record: bytes) -> Point | None:
-    """Return the scalars of one record; None if it has none, or is damaged."""
+def scalars_of(record: bytes, left_out: LeftOut | None = None) -> Point | None:
+    """Return the scalars of one record; None if it has none, or is damaged. Count in `left_out` what is no metric."""
     step, at = 0, 0.0
     values: dict[str, float] = {}
+    left_out = LeftOut() if left_out is None else left_out
     try:
         for field in read_fields(record):
             if field.number == WALL_TIME:
@@ -28,18 +30,25 @@ def scalars_of(record: bytes) -> Point | None:
             elif field.number == STEP:
                 step = signed(field.integer)
             elif field.number == SUMMARY:
-                values.update(_values(field.data))
-    except DamagedMessage:
+                values.update(_values(field.data, left_out))
+    except DamagedMessage as error:
+        left_out.add("", f"a record is damaged: {error}")
         return None
-    return Point(step, values, clamp_moment(at)) if values and is_step(step) else None
+    try:
+        return Point(step_of(step), values, clamp_moment(at)) if values else None
+    except NoStep as error:
+        left_out.add(next(iter(values)), str(error), len(values))
+        return None
 
 
-def _values(summary: bytes) -> Iterator[tuple[str, float]]:
+def _values(summary: bytes, left_out: LeftOut) -> Iterator[tuple[str, float]]:
     for field in read_fields(summary):
         if field.number == VALUE:
             tag, value = _value(field.data)
             if value is not None and is_name(tag):
                 yield tag, value
+            elif value is not None:
+                left_out.add(tag, NAME_RULE)
 
 
 def _value(message: bytes) -> tuple[str, float | None]:

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.sources.growing_file import find_files
-from agent.sources.point import Point, is_name
+from agent.sources.left_out import LeftOut
+from agent.sources.point import NAME_RULE, Point, is_name
 from agent.sources.records import read_records
-from agent.sources.source import Reading, Source, resolve
+from agent.sources.source import Reading, Rest, Source, resolve
 from agent.sources.summaries import scalars_of
 
 EVENT_FILE = ".tfevents."  # a part of the name of each event file
@@ -31,6 +32,7 @@ class TensorBoardSource(Source):
         self.folder, self.is_shared = resolve(run_folder, spec.get("folder"))
         self._cursors = {path: at for path, at in cursors.items() if isinstance(at, int)}
         self._paths: list[str] = []
+        self._beyond: list[str] = []  # files beyond the limit
         self._search_at = 0.0
 
     def skip(self) -> None:
@@ -38,18 +40,30 @@ class TensorBoardSource(Source):
         for path in self._find():
             self._cursors[os.path.relpath(path, self.folder)] = os.path.getsize(path)
 
-    def read(self, max_bytes: int) -> Reading:
+    def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
         """Read the new records of all files, equal parts of each."""
         if time.monotonic() >= self._search_at:
             self._paths, self._search_at = self._find(), time.monotonic() + SEARCH_S
         points: list[Point] = []
-        cursors, more = dict(self._cursors), False
+        cursors, more, left_out = dict(self._cursors), False, LeftOut()
         for path in self._paths:
             name = os.path.relpath(path, self.folder)
             part = read_records(path, cursors.get(name, 0), max(max_bytes // len(self._paths), 1 << 17))
-            points += [self._named(point, name) for point in map(scalars_of, part.records) if point]
+            found = [scalars_of(record, left_out) for record in part.records]
+            points += [self._named(point, name, left_out) for point in found if point]
             cursors[name], more = part.cursor, more or part.more
-        return Reading([point for point in points if point.values], cursors, more)
+            if part.damaged:
+                left_out.add(name, "a record does not have its checksum", part.damaged)
+            if rest is not Rest.WAITS and not part.more:
+                cursors[name] = self._end_of(path, name, part.cursor, left_out)
+        if rest is not Rest.WAITS and self._beyond:
+            reason = f"of at most {MAX_FILES} event files the scalars are read"
+            left_out.add(os.path.relpath(self._beyond[0], self.folder), reason, len(self._beyond))
+        return Reading([point for point in points if point.values], cursors, more, left_out)
+
+    def reason_for_nothing(self) -> str:
+        """Return why there is no metric."""
+        return "no event file has a scalar" if self._paths else f"there is no event file in {self.folder}"
 
     def accept(self, cursors: Mapping[str, Any]) -> None:
         """Continue from these cursors at the next read."""
@@ -60,10 +74,25 @@ class TensorBoardSource(Source):
         self._search_at = 0.0
 
     def _find(self) -> list[str]:
-        return find_files(self.folder, EVENT_FILE, MAX_FILES)
+        found = find_files(self.folder, EVENT_FILE)
+        self._beyond = found[MAX_FILES:]
+        return found[:MAX_FILES]
 
-    def _named(self, point: Point, path: str) -> Point:
+    def _end_of(self, path: str, name: str, cursor: int, left_out: LeftOut) -> int:
+        """Return where the next attempt continues, behind a record that is damaged or has no end."""
+        size = os.path.getsize(path) if os.path.exists(path) else cursor
+        if size <= cursor or self.is_shared:  # another run may be writing the rest
+            return cursor
+        left_out.add(
+            name, f"the record at byte {cursor:,} has no end or a damaged length, and the file's rest is unread"
+        )
+        return size
+
+    def _named(self, point: Point, path: str, left_out: LeftOut) -> Point:
         folders = [part for part in path.split(os.sep)[:-1] if not OWN_FOLDER.fullmatch(part)]
         prefix = "".join(f"{folder}/" for folder in folders)
         named = {prefix + tag: value for tag, value in point.values.items()}
+        for name in named:
+            if not is_name(name):
+                left_out.add(name, NAME_RULE)
         return point._replace(values={name: value for name, value in named.items() if is_name(name)})

@@ -27,7 +27,13 @@ def append(path: Path, text: str) -> None:
         ('{"loss": 0.5, "train": {"accuracy": 1, "name": "x"}}', (1, {"loss": 0.5, "train/accuracy": 1.0})),
         ('{"step": 3, "loss": NaN, "done": true}', (3, {"loss": float("nan")})),
         ('{"step": 3, "loss": 1' + "0" * 400 + "}", (3, {"loss": float("inf")})),
-        ('{"step": "3", "loss": 1}', None),
+        ('{"step": "3", "loss": 1}', (3, {"loss": 1.0})),
+        ('{"step": "3.0", "loss": "0.5", "name": "x", "commit": "12e4567"}', (3, {"loss": 0.5})),
+        ('{"step": 3, "loss": -1' + "0" * 400 + "}", (3, {"loss": float("-inf")})),
+        ('{"step": 7.5, "loss": 1}', None),
+        ('{"step": "7%", "loss": 1}', None),
+        ('{"step": true, "loss": 1}', None),
+        ('{"step": 2147483648, "loss": 1}', None),
         ('{"step": -1, "loss": 1}', None),
         ('{"step": 1}', None),
         ("[1, 2]", None),
@@ -91,6 +97,12 @@ def test_a_file_that_is_written_anew_is_read_anew(open_sources: Open, folder: Pa
         ("step 3: loss 0.5", (3, {"loss": 0.5})),
         ("0: step 1,024: loss 1e-3 accuracy 97.5%", (1024, {"loss": 1e-3, "accuracy": 97.5})),
         ("step 3: loss nan", (3, {"loss": float("nan")})),
+        ("step 3: loss 91%", (3, {"loss": 91.0})),
+        ("step 3: loss 0.5, 7 s left", (3, {"loss": 0.5})),
+        ("\x1b[1mstep \x1b[36m3\x1b[0m: loss \x1b[38;5;196m0.5\x1b[0m", (3, {"loss": 0.5})),
+        ("\x1b]0;a title\x07step 3: loss 0.5\x1b[K", (3, {"loss": 0.5})),
+        ("step 3: loss 0,5", None),
+        ("step 7.5: loss 0.5", None),
         ("step 3: loss high accuracy 1%", (3, {"accuracy": 1.0})),
         ("step x: loss 0.5", None),
         ("step inf: loss 0.5", None),
@@ -104,6 +116,12 @@ def test_the_groups_of_a_matching_line_are_metrics(
     append(folder / "out.log", f"{line}\n")
     open_sources(OUTPUT).poll()
     assert str(points()) == str([] if point is None else [point])
+
+
+def test_a_pattern_may_name_the_codes_of_colors(open_sources: Open, folder: Path, points: Points) -> None:
+    append(folder / "out.log", "loss \x1b[32m0.5\x1b[0m\n")
+    open_sources({"kind": "output", "pattern": "\x1b\\[32m(?P<loss>.*)"}).poll()
+    assert points() == [(1, {"loss": 0.5})]
 
 
 def test_parts_of_a_progress_bar_are_lines(open_sources: Open, folder: Path, points: Points) -> None:

@@ -128,7 +128,7 @@ def test_a_damaged_length_hides_the_rest_and_costs_nothing(tmp_path: Path) -> No
     path.write_bytes(scalars(1, {"loss": 1.0}) + bytes(100))
     part = read_records(str(path), 0, 1 << 20)
     assert (len(part.records), part.more) == (1, False)
-    assert read_records(str(path), part.cursor, 1 << 20) == ([], part.cursor, False)
+    assert read_records(str(path), part.cursor, 1 << 20)[:3] == ([], part.cursor, False)
 
 
 def test_one_read_is_bounded(tmp_path: Path) -> None:
