@@ -188,7 +188,7 @@ _READ_COLUMNS = (Run.id, Run.cursor, Run.attempt, Run.rank_cursors)
 
 
 class Advance(NamedTuple):
-    """How far a run's files were read: the next bytes, the newest value of every series, the newest step."""
+    """How far a run's files were read: the next bytes, the newest values that changed, the newest step."""
 
     run: LiveRun
     cursor: int
@@ -197,26 +197,37 @@ class Advance(NamedTuple):
     rank_cursors: Mapping[str, int] = {}
 
 
-def advance(db: Session, several: Sequence[Advance]) -> set[int]:
-    """Store how far runs were read; return the runs that no other worker has read meanwhile. Read no whole row."""
-    by_id = {one.run.id: one for one in several}
-    query = select(*_READ_COLUMNS, Run.latest, Run.step).where(Run.id.in_(by_id)).order_by(Run.id)
-    rows = [row for row in db.execute(query.with_for_update(key_share=True)) if _is_as_read(row, by_id[row.id].run)]
-    rows_to_write = [
+class Progress(NamedTuple):
+    """How far a run had come before its files were read."""
+
+    latest: dict[str, float | None]
+    step: int
+
+
+def lock_progress(db: Session, read: Sequence[LiveRun]) -> dict[int, Progress]:
+    """Lock these runs, without those that another worker has read meanwhile; return their progress, not whole rows."""
+    seen = {run.id: run for run in read}
+    query = select(*_READ_COLUMNS, Run.latest, Run.step).where(Run.id.in_(seen)).order_by(Run.id)
+    rows = db.execute(query.with_for_update(key_share=True))
+    return {row.id: Progress(row.latest, row.step) for row in rows if _is_as_read(row, seen[row.id])}
+
+
+def advance(db: Session, several: Sequence[Advance], before: Mapping[int, Progress]) -> None:
+    """Store how far runs were read that `lock_progress` has locked."""
+    rows = [
         {
-            "id": row.id,
-            "cursor": by_id[row.id].cursor,
-            "rank_cursors": dict(by_id[row.id].rank_cursors),
-            "latest": merge_latest(row.latest, by_id[row.id].latest),
-            "step": max(row.step, by_id[row.id].step),
+            "id": one.run.id,
+            "cursor": one.cursor,
+            "rank_cursors": dict(one.rank_cursors),
+            "latest": merge_latest(before[one.run.id].latest, one.latest),
+            "step": max(before[one.run.id].step, one.step),
         }
-        for row in rows
+        for one in several
     ]
-    for row in rows:
-        note_losses(db, row.id, by_id[row.id].step, row.latest, by_id[row.id].latest)
-    if rows_to_write:
-        db.execute(update(Run), rows_to_write)
-    return {row.id for row in rows}
+    for one in several:
+        note_losses(db, one.run.id, one.step, before[one.run.id].latest, one.latest)
+    if rows:
+        db.execute(update(Run), rows)
 
 
 def merge_latest(stored: Mapping[str, float | None], new: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -1,7 +1,6 @@
 """Application of what runs report: points, cursors and transitions of several runs in one transaction."""
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -55,15 +54,18 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
     plain = [report for report in reports if is_plain[report.run.id]]
     others = [report for report in reports if not is_plain[report.run.id]]
     values = {report.run.id: measured(report.tail.events) for report in reports}
-    advanced = runs.advance(db, [_advance(report, values[report.run.id]) for report in plain]) if plain else set()
+    before = runs.lock_progress(db, [report.run for report in plain]) if plain else {}
     rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
-    mine = [report for report in reports if report.run.id in advanced or report.run.id in rows]
-    points.put_many(db, {report.run.id: [*values[report.run.id], *report.ranks.points] for report in mine})
+    mine = [report for report in reports if report.run.id in before or report.run.id in rows]
+    changed = points.put_many(db, {report.run.id: [*values[report.run.id], *report.ranks.points] for report in mine})
+    news = {report.run.id: _news(values[report.run.id], changed.get(report.run.id, {})) for report in mine}
+    advanced = [report for report in plain if report.run.id in before]
+    runs.advance(db, [_advance(report, *news[report.run.id]) for report in advanced], before)
     for report in others:
         if report.run.id in rows:
-            _apply_one(db, rows[report.run.id], report, values[report.run.id])
+            _apply_one(db, rows[report.run.id], report, *news[report.run.id])
     states = {run_id: row.state for run_id, row in rows.items()}
-    return states | {report.run.id: report.run.state for report in plain if report.run.id in advanced}
+    return states | {report.run.id: report.run.state for report in advanced}
 
 
 def measured(events: Sequence[Event]) -> list[Points]:
@@ -78,17 +80,14 @@ def _has_points_only(report: RunReport) -> bool:
     return all(isinstance(event, Points) for event in report.tail.events)
 
 
-def _advance(report: RunReport, values: Sequence[Points]) -> Advance:
-    latest, step = _newest(values)
+def _advance(report: RunReport, latest: points.Newest, step: int) -> Advance:
     return Advance(report.run, report.tail.cursor, latest, step, report.ranks.cursors)
 
 
-def _newest(measurements: Sequence[Points]) -> tuple[dict[str, float | None], int]:
-    """Return the newest value of each series, None for one that is not finite, and the last step."""
-    latest: dict[str, float | None] = {}
-    for measurement in measurements:
-        latest.update(measurement.values)
-    latest = {name: value if value is not None and isfinite(value) else None for name, value in latest.items()}
+def _news(measurements: Sequence[Points], changed: points.Newest) -> tuple[points.Newest, int]:
+    """Return the newest values that changed of the series among the measurements, and their last step."""
+    names = {name for measurement in measurements for name in measurement.values}
+    latest = {name: value for name, value in changed.items() if name in names}  # without series of ranks above 0
     return latest, max((measurement.step for measurement in measurements), default=0)
 
 
@@ -101,10 +100,9 @@ def _measurement(event: Event) -> Points | None:
     return None
 
 
-def _apply_one(db: Session, run: Run, report: RunReport, values: Sequence[Points]) -> None:
+def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, step: int) -> None:
     events = report.tail.events
     job = next(job for job in run.jobs if job.id == run.current_job_id)
-    latest, step = _newest(values)
     run.cursor, run.step = report.tail.cursor, max(run.step, step)
     run.rank_cursors = dict(report.ranks.cursors)
     note_losses(db, run.id, step, run.latest, latest)

@@ -31,12 +31,18 @@ from store.metrics.table import Chunk
 FOLD = 128
 
 
-def write_points(db: Session, new: Mapping[int, Points]) -> None:
-    """Store points of series, by id; a point of a step that is stored already replaces the earlier point."""
+def write_points(db: Session, new: Mapping[int, Points]) -> set[int]:
+    """Store points of series, by id; a point of a step that is stored already replaces the earlier point.
+
+    Return the series whose newest point, the one of the highest step, is among the new ones.
+    """
     known = states_of(db, sorted(new))
     folding: list[tuple[SeriesState, Points]] = []
+    leading = set()
     for series_id, state in known.items():
         points = new[series_id]
+        if points.steps[-1] >= _last_step(state):
+            leading.add(series_id)
         if points.steps[0] <= state.chunked_to:
             is_late = points.steps <= state.chunked_to
             for group in _groups(db, state, points.where(is_late)):
@@ -49,6 +55,13 @@ def write_points(db: Session, new: Mapping[int, Points]) -> None:
             folding.append((state, newest))
     _fold(db, folding)
     save(db, known.values())
+    return leading
+
+
+def _last_step(state: SeriesState) -> int:
+    """Return the highest step of a series, -1 without points."""
+    tail = unpack_tail(state.tail)
+    return int(tail.steps[-1]) if len(tail.steps) else state.chunked_to
 
 
 def overlaid(old: Points, new: Points) -> Points:

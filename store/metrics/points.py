@@ -1,6 +1,7 @@
 """Points: what runs report, stored in bulk."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 
 import numpy as np
 from sqlalchemy import bindparam, or_, select, update
@@ -15,6 +16,7 @@ from store.metrics.figures import update_figures
 from store.metrics.table import Series
 from store.tables import Run
 
+Newest = dict[str, float | None]  # by name of the series; None: not a finite number
 Lists = tuple[list[int], list[float]]  # steps and values, in the order in which they were reported
 NAN = float("nan")
 
@@ -24,27 +26,37 @@ def put(db: Session, run_id: int, events: Sequence[Points]) -> None:
     put_many(db, {run_id: events})
 
 
-def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> None:
+def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> dict[int, Newest]:
     """Store the points of many runs; a step that a resumed run repeats keeps the later value.
 
-    Points of a run's series beyond MAX_SERIES are left out.
+    Points of a run's series beyond MAX_SERIES are left out. Return the new newest values, as `put_columns` does.
     """
     found: dict[tuple[int, str], Lists] = {}
     for run_id, events in by_run.items():
         _collect(found, run_id, events)
-    put_columns(db, found)
+    return put_columns(db, found)
 
 
-def put_columns(db: Session, found: Mapping[tuple[int, str], Lists]) -> None:
-    """Store points of series, by run and name, each as steps and values that are not empty."""
+def put_columns(db: Session, found: Mapping[tuple[int, str], Lists]) -> dict[int, Newest]:
+    """Store points of series, by run and name, each as steps and values that are not empty.
+
+    Return by run the newest values that changed. The newest value of a series is that of its highest step, as in charts
+    and tables, whatever came last.
+    """
+    newest: dict[int, Newest] = {}
     if not found:
-        return
+        return newest
     ids = series.ids_of(db, found.keys(), sorted({run_id for run_id, _ in found}))
     new = {key: _arrays(*lists) for key, lists in found.items() if key in ids}
-    write_points(db, {ids[key]: points for key, points in new.items()})
+    leading = write_points(db, {ids[key]: points for key, points in new.items()})
     update_figures(db, new)
     _store_best_accuracies(db, found)
     changes.record_points(db, {run_id for run_id, _ in new})
+    for (run_id, name), points in new.items():
+        if ids[run_id, name] in leading:
+            last = float(points.values[-1])
+            newest.setdefault(run_id, {})[name] = last if isfinite(last) else None
+    return newest
 
 
 def names(db: Session, run_id: int) -> list[str]:

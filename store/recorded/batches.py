@@ -1,8 +1,5 @@
 """Batches of points that clients send: stored as a whole, once each."""
 
-from collections.abc import Mapping, Sequence
-from math import isfinite
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -27,15 +24,9 @@ def store_batch(db: Session, run_id: int, batch: PointsBatch) -> bool:
         for name, new in batch.series.items()
         if new.steps
     }
-    points.put_columns(db, found)
-    _store_newest(db, run_id, {name: lists for (_, name), lists in found.items()})
+    newest = points.put_columns(db, found)
+    if found:
+        run = db.scalars(select(Run).where(Run.id == run_id)).one()
+        run.latest = runs.merge_latest(run.latest, newest.get(run_id, {}))
+        run.step = max(run.step, *(max(steps) for steps, _ in found.values()))
     return True
-
-
-def _store_newest(db: Session, run_id: int, found: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> None:
-    if not found:
-        return
-    run = db.scalars(select(Run).where(Run.id == run_id)).one()
-    latest = {name: values[-1] if isfinite(values[-1]) else None for name, (_, values) in found.items()}
-    run.latest = runs.merge_latest(run.latest, latest)
-    run.step = max(run.step, *(max(steps) for steps, _ in found.values()))

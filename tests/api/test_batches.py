@@ -56,6 +56,13 @@ def test_a_batch_is_stored_once_however_often_it_is_sent(program: TestClient, en
     assert (run["latest"], run["step"], run["state"]) == ({"loss": 0.125, "accuracy": 0.75}, 3, "queued")
 
 
+def test_a_batch_of_earlier_steps_changes_no_newest_value(program: TestClient) -> None:
+    send(program, 1, loss={5: 5.0}, lr={1: 0.5})
+    send(program, 2, loss={3: 99.0}, lr={4: 0.25, 2: 0.75})
+    run = program.get(f"/api/v1/runs/{RUN}").json()
+    assert (run["latest"], run["step"]) == ({"loss": 5.0, "lr": 0.25}, 5)
+
+
 def test_a_gap_is_refused_with_the_expected_number_and_stores_nothing(program: TestClient, engine: Engine) -> None:
     assert send(program, 2, loss={1: 1.0}).status_code == 409
     assert send(program, 1, loss={1: 1.0}).status_code == 200

@@ -5,13 +5,15 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from contract.folder.events import Points
 from contract.lifecycle.state import State
 from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.rank_points import RankPoints
 from scheduler.events.tail import Tail
 from store import runs
+from store.metrics.figures import Figure
 from store.runs import LiveRun
 from store.session import snapshot, transaction
 from store.tables import Run, now
@@ -64,3 +66,33 @@ def test_reports_of_two_kinds_do_not_deadlock_with_a_stop_of_all_runs(
         assert apply_reports(db, reports) == {first.id: State.RUNNING, second.id: State.RUNNING}
     stopping.join()
     assert errors == []
+
+
+@pytest.mark.parametrize(
+    "parts", [[[(5, 5.0), (3, 99.0)]], [[(5, 5.0)], [(3, 99.0)]], [[(5, 1.0)], [(3, 99.0), (5, 5.0)]]]
+)
+@pytest.mark.parametrize("number", [0, 1], ids=["with another event", "points alone"])
+def test_the_newest_value_is_that_of_the_highest_step(
+    engine: Engine, live: list[LiveRun], parts: list[list[tuple[int, float]]], number: int
+) -> None:
+    """The run reports step 5, then step 3: pages, tables and clients say what the end of the curve says."""
+    for part in parts:
+        with snapshot(engine) as db:
+            run = runs.live(db, ended_after=now())[number]
+        events = [Points(attempt=1, at=0.0, step=step, values={"loss": value}) for step, value in part]
+        report = RunReport(run, Tail([*events, *([] if number else [STARTED])], run.cursor + 10, False))
+        with transaction(engine) as db, db.no_autoflush:
+            apply_reports(db, [report])
+    with snapshot(engine) as db:
+        stored = db.get_one(Run, live[number].id)
+        assert (stored.step, stored.latest) == (5, {"loss": 5.0})
+        assert db.scalars(select(Figure.last)).all() == [5.0]
+
+
+def test_a_series_of_another_rank_is_no_newest_value_of_the_run(engine: Engine, live: list[LiveRun]) -> None:
+    of_rank = Points(attempt=1, at=0.0, step=9, values={"loss/rank-1": 7.0})
+    report = RunReport(live[1], Tail([POINTS], 10, False), ranks=RankPoints([of_rank], {"1": 10}))
+    with transaction(engine) as db, db.no_autoflush:
+        apply_reports(db, [report])
+    with snapshot(engine) as db:
+        assert db.get_one(Run, live[1].id).latest == {"loss": 1.0}

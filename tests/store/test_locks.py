@@ -66,8 +66,10 @@ def ingest(engine: Engine, dice: random.Random) -> None:
     if not read:
         return
     with transaction(engine) as db:
-        ours = runs.advance(db, [Advance(run, run.cursor + 1, {}, 1) for run in read])
-        points.put_many(db, {run.id: [_step(run.cursor + 1)] for run in read if run.id in ours})
+        before = runs.lock_progress(db, read)
+        ours = [run for run in read if run.id in before]
+        points.put_many(db, {run.id: [_step(run.cursor + 1)] for run in ours})
+        runs.advance(db, [Advance(run, run.cursor + 1, {}, 1) for run in ours], before)
     with snapshot(engine) as db:
         live = runs.live(db, ended_after=now())
     with transaction(engine) as db, db.no_autoflush:

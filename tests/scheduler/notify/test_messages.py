@@ -178,7 +178,8 @@ def test_a_loss_that_is_no_number_any_more_is_an_anomaly_once(worker: Context, r
         with transaction(worker.engine) as db:
             (live,) = runs.live(db, ended_after=db.get_one(Run, run_id).created_at)
             latest = {"loss": loss, "accuracy": None}
-            assert runs.advance(db, [Advance(live, live.cursor + 10, latest, step_number, {})])
+            before = runs.lock_progress(db, [live])
+            runs.advance(db, [Advance(live, live.cursor + 10, latest, step_number, {})], before)
     notify(worker)
     (message,) = receiver.received
     assert message.body["data"]["runs"][0]["reason"] == "no finite number: loss at step 1"
