@@ -1,19 +1,24 @@
 """Calls in the shape of wandb's, by one changed import: `from bigbatch import wandb`.
 
 `init`, `log`, `config`, `summary` and `finish` do what they do there, with the run's folder in the place of a server.
-Numbers are logged; images, tables and other objects are left out.
+Numbers are logged; images, tables and other objects are left out. `commit=False` delays nothing: values are written at
+once, and further values go to the same step, so that no end of the process loses any.
 """
 
 from __future__ import annotations
 
 import os
+import random
+import string
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import bigbatch
 from bigbatch.running.calls import finish as _finish
+from bigbatch.running.calls import last_step as _last_step
 from bigbatch.running.calls import log as _log
 from bigbatch.running.environment import read_environment
 
@@ -32,9 +37,36 @@ LEFT_OUT = frozenset(
             "mark_preempting",
             "plot",
         ),
-        *("require", "setup", "unwatch"),
+        *("Classes", "data_types", "plot_table", "require", "setup", "teardown", "unwatch"),
     }
 )
+
+
+class AlertLevel(Enum):
+    """The levels of `alert`, which does nothing."""
+
+    INFO = "INFO"
+    WARN = "WARN"
+    ERROR = "ERROR"
+
+
+class Error(Exception):
+    """The class that scripts name in `except wandb.Error`; no call raises it."""
+
+
+class Errors:
+    """The exceptions that scripts name."""
+
+    Error = CommError = UsageError = AuthenticationError = Error
+
+
+class Tools:
+    """The part of wandb's tools that scripts call."""
+
+    @staticmethod
+    def generate_id(length: int = 8) -> str:
+        """Return a random name of small letters and digits, as for `init(id=...)`."""
+        return "".join(random.SystemRandom().choices(string.ascii_lowercase + string.digits, k=length))
 
 
 class Store(dict[str, Any]):
@@ -105,22 +137,27 @@ class Run:
         self.entity = self.group = self.url = None
         self.resumed = environment.attempt > 1
         self.step = 0
-        self._pending: dict[str, Any] = {}
+        self._open: Any = None  # the step that takes the values of the next calls too
 
-    def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, **_: Any) -> None:
-        """Log metrics of a step; with `commit=False` they wait for the next call."""
-        self._pending.update(_flatten(data))
-        if commit is False:
-            return
-        values, self._pending = self._pending, {}
+    def log(self, data: Mapping[str, Any], step: Any = None, commit: bool | None = None, **_: Any) -> None:
+        """Log metrics of a step; a step that is given, or has `commit=False`, takes the values of the next calls too.
+
+        It ends with a call of another step, and with a call that has `commit=True` or neither argument.
+        """
+        values = _flatten(data)
         self.summary.update(values)
-        _log(values, step=step)
-        self.step = self.step + 1 if step is None else step + 1
+        given = self._open if step is None else step
+        _log(values, step=given)
+        number = _last_step()
+        if number is None:
+            number = given if isinstance(given, int) else self.step + 1  # outside a run
+        is_open = not commit if commit is not None else step is not None
+        self._open = number if is_open else None
+        self.step = number if is_open else number + 1
 
     def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
         """Write what waits."""
-        if self._pending:
-            self.log({})
+        self._open = None
         _finish()
 
     def define_metric(self, *names: Any, **options: Any) -> None:
@@ -144,6 +181,7 @@ class Run:
 
 run: Run | None = None
 config, summary = Store(), Store()
+errors, util = Errors, Tools  # modules of wandb
 
 
 def init(project: str | None = None, *, config: Any = None, name: str | None = None, **options: Any) -> Run:
@@ -157,7 +195,7 @@ def init(project: str | None = None, *, config: Any = None, name: str | None = N
     return run
 
 
-def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = None, **options: Any) -> None:
+def log(data: Mapping[str, Any], step: Any = None, commit: bool | None = None, **options: Any) -> None:
     """Log metrics of a step; `init` need not have been called."""
     (run or init()).log(data, step=step, commit=commit)
 

@@ -64,6 +64,11 @@ def finish() -> bool:
         return False
 
 
+def last_step() -> int | None:
+    """Return the step of the last point of this process; None before it, and outside a run."""
+    return _points.last_step if _points is not None else None
+
+
 def _prepare() -> None:
     """Read the environment, at the first call: a launcher may set it after the import."""
     global _is_ready, _points

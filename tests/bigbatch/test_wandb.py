@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bigbatch.running.test_log import points
+from contract.folder.events import Points
+from tests.bigbatch.running.test_log import events
 from tests.testing.scripts import environment_of, make_run_folder, run_script
 
 SCRIPT = """
@@ -25,6 +26,15 @@ wandb.finish()
 with wandb.init() as run:
     run.log({"loss": 0.125})
 """
+
+
+def points(folder: Path) -> dict[int, dict[str, float | None]]:
+    """Return the values of each step, as the service joins them."""
+    found: dict[int, dict[str, float | None]] = {}
+    for event in events(folder):
+        if isinstance(event, Points):
+            found.setdefault(event.step, {}).update(event.values)
+    return found
 
 
 @pytest.fixture
@@ -85,3 +95,47 @@ def test_what_would_start_or_read_something_is_refused(folder: Path, name: str) 
     script = f"from bigbatch import wandb\ntry:\n    wandb.{name}\nexcept AttributeError as error:\n    print(error)"
     output, _ = run_script(script, environment_of(folder))
     assert output.startswith(f"bigbatch.wandb has no {name!r}")
+
+
+@pytest.mark.parametrize(
+    ("calls", "stored"),
+    [
+        ("log({'a': 1}, step=3, commit=False); log({'b': 2}, step=4)", {3: {"a": 1.0}, 4: {"b": 2.0}}),
+        ("log({'a': 1}, step=3, commit=False); log({'b': 2}, step=3)", {3: {"a": 1.0, "b": 2.0}}),
+        ("log({'a': 1}, step=3, commit=False); log({'b': 2}); log({'c': 3})", {3: {"a": 1.0, "b": 2.0}, 4: {"c": 3.0}}),
+        ("log({'a': 1}, step=3); log({'b': 2}); log({'c': 3})", {3: {"a": 1.0, "b": 2.0}, 4: {"c": 3.0}}),
+        ("log({'a': 1}, step=3, commit=True); log({'b': 2})", {3: {"a": 1.0}, 4: {"b": 2.0}}),
+        ("log({'a': 1}, commit=False); log({'b': 2}, step=7)", {1: {"a": 1.0}, 7: {"b": 2.0}}),
+        ("log({'a': 1}, commit=False); log({'a': 2}, commit=False); log({'b': 3})", {1: {"a": 2.0, "b": 3.0}}),
+        ("log({'a': 1}, step=3, commit=False); wandb.finish()", {3: {"a": 1.0}}),
+        ("log({'a': 1}, commit=False); import os; os._exit(0)", {1: {"a": 1.0}}),
+    ],
+)
+def test_values_belong_to_the_step_that_was_open(
+    folder: Path, calls: str, stored: dict[int, dict[str, float | None]]
+) -> None:
+    script = f"from bigbatch import wandb\nlog = wandb.log\n{calls}"
+    assert run_script(script, environment_of(folder)) == ("", "")
+    assert points(folder) == stored
+
+
+NAMES = """
+from bigbatch import wandb
+wandb.init(id=wandb.util.generate_id())
+wandb.alert(title="a", text="b", level=wandb.AlertLevel.WARN)
+try:
+    raise ValueError
+except (wandb.Error, wandb.errors.CommError):
+    raise
+except ValueError:
+    pass
+print(wandb.AlertLevel.ERROR.value, [level.name for level in wandb.AlertLevel], len(wandb.util.generate_id(12)))
+wandb.log({"image": wandb.data_types.Image(None)})
+wandb.teardown()
+"""
+
+
+def test_names_beside_the_calls_end_no_script(folder: Path) -> None:
+    output, errors = run_script(NAMES, environment_of(folder))
+    assert output == "ERROR ['INFO', 'WARN', 'ERROR'] 12\n"
+    assert errors == "bigbatch: the value of 'image' is no number, and is left out\n"
