@@ -91,8 +91,10 @@ def _joined(before: _Sum | None, new: _Sum) -> _Sum:
     assert new.most is not None
     assert new.mean is not None
     size = before.size + new.size
-    mean = before.mean + (new.mean - before.mean) * (new.size / size)
-    return _Sum(new.last_step, new.last, size, min(before.least, new.least), max(before.most, new.most), mean)
+    least, most = min(before.least, new.least), max(before.most, new.most)
+    # each mean times its part: a difference of large values would have no room
+    mean = before.mean * (before.size / size) + new.mean * (new.size / size)
+    return _Sum(new.last_step, new.last, size, least, most, min(max(mean, least), most))
 
 
 _COLUMNS = [getattr(Figure, name) for name in _Sum._fields]

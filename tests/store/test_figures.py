@@ -51,6 +51,16 @@ def test_figures_are_those_of_all_stored_points(
         assert isclose(found.mean, expected, rel_tol=1e-9, abs_tol=1e-9 * max(map(abs, finite)))
 
 
+def test_the_mean_of_the_largest_numbers_is_a_number(engine: Engine, run_id: int) -> None:
+    for step, value in enumerate([-1.7e308, 1.7e308, 1.7e308, 1.7e308]):
+        with transaction(engine) as db:
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=step, values={"loss": value})])
+    with snapshot(engine) as db:
+        mean = db.scalars(select(Figure.mean)).one()
+    assert mean is not None
+    assert isclose(mean, 0.85e308)
+
+
 def test_series_of_single_ranks_have_no_figures(engine: Engine, run_id: int) -> None:
     with transaction(engine) as db:
         points.put(db, run_id, [Points(attempt=1, at=0.0, step=1, values={"loss": 1.0, "loss/rank-3": 2.0})])

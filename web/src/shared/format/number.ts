@@ -8,13 +8,16 @@ const PREFIXES = [
   [1e4, "k"],
 ] as const;
 
+const LARGEST = 1e15; // from here on no prefix is common
+
 const SUFFIXES: Partial<Record<Intl.LDMLPluralRule, string>> = { one: "st", two: "nd", few: "rd" };
 
-/** Return a measured value with four significant digits: 0.1235, 12.35, 12.35k, 1.235e-5. */
+/** Return a measured value with four significant digits: 0.1235, 12.35, 12.35k, 1.235e-5, 2.306e38. */
 export function formatNumber(value: number | null | undefined, digits = 4): string {
   if (!isNumber(value)) return MISSING;
   const size = Math.abs(value);
-  if (size !== 0 && size < 1e-3) return value.toExponential(digits - 1);
+  if (size !== 0 && (size < 1e-3 || size >= LARGEST))
+    return value.toExponential(digits - 1).replace("e+", "e");
   const [unit, prefix] = PREFIXES.find(([from]) => size >= from) ?? [1, ""];
   // The prefix k stands for three digits: 12,345 is 12.35k.
   const scaled = value / (prefix === "k" ? 1e3 : unit);
@@ -52,7 +55,7 @@ export function ordinal(value: number): string {
 /** Return a short number for an axis: 0.05, 1.5k, 2e-4, 1e18. */
 export function formatTick(value: number): string {
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e15))
+  if (size !== 0 && (size < 1e-3 || size >= LARGEST))
     return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
   const [unit, prefix] = [...PREFIXES.slice(0, 3), [1e3, "k"] as const].find(([from]) => size >= from) ?? [
     1,

@@ -1,4 +1,5 @@
 /** An axis of a picture: positions and ticks, linear or logarithmic. */
+import { bounded } from "@/shared/plot/bounds";
 import { linearPosition, type Position, roundTicks } from "@/shared/plot/scales";
 
 export interface Axis {
@@ -28,11 +29,19 @@ export function extentOf(values: Iterable<number | null | undefined>, isLog = fa
 /** Return the extent with a margin on both sides. */
 export function padded({ low, high }: Extent, isLog: boolean, share = 0.05): Extent {
   if (isLog) {
-    const factor = high > low ? (high / low) ** share : 2;
-    return { low: low / factor, high: high * factor };
+    const ratio = high / low;
+    const wide = Number.isFinite(ratio) ? ratio ** share : high ** share / low ** share;
+    const factor = high > low ? wide : 2;
+    return extent(Math.max(low / factor, Number.MIN_VALUE), high * factor);
   }
-  const margin = (high - low || Math.abs(high) || 1) * share;
-  return { low: low - margin, high: high + margin };
+  const span = high - low;
+  const margin = Number.isFinite(span) ? (span || Math.abs(high) || 1) * share : high * share - low * share;
+  return extent(low - margin, high + margin);
+}
+
+function extent(from: number, to: number): Extent {
+  const [low, high] = bounded(from, to);
+  return { low, high };
 }
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];

@@ -4,6 +4,7 @@ import type { StepRange } from "@/shared/curves/view";
 import type { Shown } from "./chartPicture";
 import { drawDense, isDense, type LineStyle } from "./dense/lines";
 import { drawHighlight } from "./highlight";
+import { isHuge } from "./huge";
 import { drawMarks, drawNotFinite, drawRestarts } from "./marks";
 import { fullX, optionsFor, token } from "./options";
 import type { View } from "./view";
@@ -279,7 +280,8 @@ function hasNewRange(before: View, view: View): boolean {
 /** Return the parts of a view that need a new uPlot when they change. */
 function shape(view: View): string {
   const lines = view.lines.map((line) => [line.key, line.dash, line.fill, line.dots, line.behind]);
-  return JSON.stringify([lines, view.logarithmic, view.ceiling, view.sync, view.selectsNearest, view.isTime]);
+  const axes = [view.logarithmic, view.ceiling, view.isTime, isHuge(view.aligned.ys)];
+  return JSON.stringify([lines, axes, view.sync, view.selectsNearest]);
 }
 
 function dataOf(view: View): uPlot.AlignedData {

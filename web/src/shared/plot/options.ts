@@ -4,6 +4,8 @@ import { formatTick } from "@/shared/format/number";
 import { formatDuration } from "@/shared/format/time";
 import { pathOf } from "./dense/lines";
 import { nearestIndex } from "./hover";
+import { bounded } from "./bounds";
+import { hugeTicks, isHuge, paddedRange } from "./huge";
 import type { Line, View } from "./view";
 
 const FONT = '12px "Plex", system-ui, sans-serif';
@@ -15,6 +17,7 @@ const TIME_STEPS = [
   ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
   ...[1, 2, 5, 10, 20, 50, 100].map((count) => count * DAY),
 ];
+const Y_SPACE = 34; // pixels between two ticks
 const AXIS_WIDTH = 52; // the same in all charts, so that their x axes align
 
 /** Return the options for `view`; `current` returns the view at the time of drawing. */
@@ -44,7 +47,7 @@ export function optionsFor(
       ...(sync ? { sync } : {}),
     },
     scales: { x: xScale(current), y: yScale(view, current) },
-    axes: [xAxis(view.isTime ?? false), yAxis(current)],
+    axes: [xAxis(view.isTime ?? false), yAxis(view, current)],
     series: [{}, ...view.lines.map((line, index) => series(line, index, current))],
     bands: bands(view),
   };
@@ -112,7 +115,7 @@ function yScale(view: View, current: () => View): uPlot.Scale {
       // no value yet: an empty frame
       if (!Number.isFinite(low)) return [0, 1];
       const [from, to] = within(current().yRange, low, high);
-      return uPlot.rangeNum(from, to, { min: floor, max: { mode: 0, soft: 0, ...top } });
+      return paddedRange(from, to, { min: floor, max: { mode: 0, soft: 0, ...top } });
     },
   };
 }
@@ -127,7 +130,7 @@ function logarithmicScale(): uPlot.Scale {
   return {
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- uPlot declares a const enum in its types only
     distr: 3,
-    range: (_, low, high) => (low > 0 ? [low / 1.12, high * 1.12] : [0.1, 1]),
+    range: (_, low, high) => (low > 0 ? bounded(low / 1.12, high * 1.12) : [0.1, 1]),
   };
 }
 
@@ -138,11 +141,12 @@ function xAxis(isTime: boolean): uPlot.Axis {
   return { ...axis, space: 90, incrs: TIME_STEPS, values: (_, places) => places.map(text) };
 }
 
-function yAxis(current: () => View): uPlot.Axis {
+function yAxis(view: View, current: () => View): uPlot.Axis {
   // uPlot passes null for the minor ticks of a logarithmic axis
   const values = (_: uPlot, at: (number | null)[]) =>
     at.map((value) => (value === null ? "" : current().tick(value)));
-  return { ...axisStyle(), size: AXIS_WIDTH, gap: 6, space: 34, values };
+  const huge = isHuge(view.aligned.ys) ? hugeTicks(view.logarithmic ?? false, Y_SPACE) : {};
+  return { ...axisStyle(), size: AXIS_WIDTH, gap: 6, space: Y_SPACE, values, ...huge };
 }
 
 function axisStyle(): uPlot.Axis {

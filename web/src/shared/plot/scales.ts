@@ -2,22 +2,29 @@
 
 export type Position = (value: number) => number;
 
-/** Return the position of a value between `low` and `high`. */
+/** Return the position of a value between `low` and `high`; differences of halves are numbers where others are not. */
 export function linearPosition(low: number, high: number, from: number, to: number): Position {
-  return (value) => from + ((value - low) / (high - low || 1)) * (to - from);
+  const width = high / 2 - low / 2 || 0.5;
+  const reach = to - from;
+  return (value) => {
+    const share = (value / 2 - low / 2) / width;
+    return Number.isFinite(reach) ? from + share * reach : from * (1 - share) + to * share;
+  };
 }
 
 /** Return about `count` round numbers from `low` to `high`. */
 export function roundTicks(low: number, high: number, count: number): number[] {
   if (!(high > low)) return [low];
-  const raw = (high - low) / Math.max(1, count);
+  const parts = Math.max(2, count);
+  const raw = Number.isFinite(high - low) ? (high - low) / Math.max(1, count) : high / parts - low / parts;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: last - first + 1 }, (_, index) =>
+  const ticks = Array.from({ length: last - first + 1 }, (_, index) =>
     Number(((first + index) * step).toPrecision(12)),
   );
+  return ticks.filter(Number.isFinite);
 }
 
 /** Return the values whose texts do not overlap, `gap` pixels apart: the first, the last, and others between them. */

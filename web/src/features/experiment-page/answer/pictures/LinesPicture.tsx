@@ -1,6 +1,7 @@
 /** One numeric axis: the figure against it, a line for each category, error bars of one deviation over the seeds. */
 import { useState } from "react";
 import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api/types";
+import { padded } from "@/shared/frame/axis";
 import { classNames } from "@/shared/page/classNames";
 import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
 import {
@@ -41,8 +42,7 @@ export interface Frame {
 }
 
 function frameOf(x: AnswerAxis, range: Range, width: number): Frame {
-  const pad = (range.high - range.low || Math.abs(range.high) || 1) * PAD;
-  const [low, high] = [range.low - pad, range.high + pad];
+  const { low, high } = padded(range, false, PAD);
   const [top, bottom] = [MARGIN.top, HEIGHT - MARGIN.bottom];
   return {
     ...{ width, bottom, top, low, high },

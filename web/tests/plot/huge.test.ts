@@ -1,0 +1,68 @@
+import type uPlot from "uplot";
+import { expect, test } from "vitest";
+import { formatTick } from "@/shared/format/number";
+import { axisOf, logTicks, padded } from "@/shared/frame/axis";
+import { isHuge } from "@/shared/plot/huge";
+import { optionsFor } from "@/shared/plot/options";
+import { linearPosition, roundTicks } from "@/shared/plot/scales";
+import type { View } from "@/shared/plot/view";
+
+const SIZE = { width: 400, height: 200 };
+const PLOT = { height: 170 } as unknown as uPlot;
+
+function viewOf(values: number[], logarithmic = false): View {
+  return {
+    lines: [],
+    aligned: { x: values.map((_, at) => at), ys: [values] },
+    tick: formatTick,
+    logarithmic,
+  };
+}
+
+test.each([
+  ["float32", [1, 2.306e38], false],
+  ["float64", [0.5, 1.7e308], false],
+  ["negative", [-1.7e308, -1], false],
+  ["both signs", [-1.7e308, 1.7e308], false],
+  ["the largest numbers", [-Number.MAX_VALUE, Number.MAX_VALUE], false],
+  ["equal", [1.7e308, 1.7e308], false],
+  ["logarithmic", [1e-300, 1.7e308], true],
+  ["logarithmic and far up", [1.6e308, 1.7e308], true],
+] as const)("a chart of huge values has a range and ticks: %s", (_, values, logarithmic) => {
+  const view = viewOf([...values], logarithmic);
+  const options = optionsFor(view, () => view, SIZE);
+  const { range } = options.scales?.y ?? {};
+  const { splits, incrs } = options.axes?.[1] ?? {};
+  if (typeof range !== "function" || typeof splits !== "function") throw new Error("no range or no ticks");
+  const [low = NaN, high = NaN] = range(PLOT, values[0], values[1], "y").map(Number);
+  expect(Number.isFinite(high - low)).toBe(true);
+  expect(high > low).toBe(true);
+  const ticks = splits(PLOT, 1, low, high, 1, 34);
+  expect(ticks.length).toBeGreaterThan(0);
+  expect(ticks.length).toBeLessThan(20);
+  expect(ticks.every((tick) => tick >= low && tick <= high)).toBe(true);
+  // uPlot shows an axis only if one of the increments fits
+  expect((incrs as number[]).some((one) => one > (high - low) / 10 && one < high - low)).toBe(true);
+});
+
+test("a chart of other values has the range and the ticks of uPlot", () => {
+  const view = viewOf([1, 3e29]);
+  expect(isHuge(view.aligned.ys)).toBe(false);
+  expect(optionsFor(view, () => view, SIZE).axes?.[1]?.splits).toBeUndefined();
+});
+
+test("pictures of huge values have places and ticks", () => {
+  const most = Number.MAX_VALUE;
+  expect(linearPosition(-most, most, 0, 100)(0)).toBe(50);
+  expect(linearPosition(0, 100, -most, most)(50)).toBe(0);
+  expect(roundTicks(-1.7e308, 1.7e308, 4)).toEqual([-1e308, 0, 1e308]);
+  expect(logTicks(1e300, 1.7e308, 4).length).toBeGreaterThan(1);
+  for (const isLog of [false, true]) {
+    const extent = padded({ low: isLog ? 1e-300 : -1.7e308, high: 1.7e308 }, isLog);
+    const axis = axisOf(extent, isLog, 0, 100, { count: 5 });
+    expect([axis.low, axis.high, ...axis.ticks].every(Number.isFinite)).toBe(true);
+    expect(axis.at(1e300)).toBeGreaterThan(0);
+    expect(axis.at(1e300)).toBeLessThan(100);
+    expect(Number.isFinite(axis.of(50))).toBe(true);
+  }
+});
