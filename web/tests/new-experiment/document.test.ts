@@ -30,7 +30,8 @@ test("a change writes one value, and comments and the rest of the text remain", 
 });
 
 test("a change leaves all other numbers as they are written", () => {
-  const text = "base:\n  seed: 9007199254740993\n  rate: 1.0\n  decay: 1.50\n  list: [0x1f, 1e-3]\n  batch: 1\n";
+  const text =
+    "base:\n  seed: 9007199254740993\n  rate: 1.0\n  decay: 1.50\n  list: [0x1f, 1e-3]\n  batch: 1\n";
   expect(change(text, ["base", "batch"], 2)).toBe(text.replace("batch: 1\n", "batch: 2\n"));
 });
 

@@ -6,7 +6,16 @@ test("the lines of a spec are YAML with the same values", () => {
   const spec = {
     kind: "program",
     command: "python train.py --lr {lr}",
-    parameters: { sha: "25921e05", day: "08", flag: "true", on: "no", none: "~", minus: "-", lr: 0.1, list: [1, "2"] },
+    parameters: {
+      sha: "25921e05",
+      day: "08",
+      flag: "true",
+      on: "no",
+      none: "~",
+      minus: "-",
+      lr: 0.1,
+      list: [1, "2"],
+    },
     resources: { kind: "local", ranks_per_node: 2 },
   };
   const text = specLines(spec, new Set())

@@ -77,7 +77,10 @@ export async function documentText({ kind, id }: Copied, signal?: AbortSignal): 
 async function addPointsOf(like: number, id: number): Promise<void> {
   const params = { path: { experiment_id: id } };
   await body(
-    client.POST("/api/v1/experiments/{experiment_id}/points", { params, body: { axes: {}, points: [], like } }),
+    client.POST("/api/v1/experiments/{experiment_id}/points", {
+      params,
+      body: { axes: {}, points: [], like },
+    }),
   );
 }
 
