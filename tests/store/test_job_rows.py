@@ -89,5 +89,6 @@ def test_a_reason_becomes_a_text(reason: Reason, text: str) -> None:
 
 
 def test_the_message_of_an_unconfirmed_submission_survives_a_downgrade() -> None:
-    reason = SubmissionUnconfirmed(message="Socket timed out").model_dump()
-    assert job_rows.run_reason("submitting", job_rows.reason_text(reason)) == reason
+    reason = SubmissionUnconfirmed(message="Socket timed out")
+    upgraded = job_rows.run_reason("submitting", job_rows.reason_text(reason.model_dump()))
+    assert reason_adapter.validate_python(upgraded) == reason
