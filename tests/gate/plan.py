@@ -12,11 +12,11 @@ PYTHON = Path(".venv") / "bin" / "python"
 
 def steps(ring: str) -> list[Step]:
     """Return what `make test` (gate) or `make test-all` (all) carries out."""
-    packages = Stage("packages", (sys.executable, "tests/testing/packages.py"), 900)
+    packages = Stage("packages", (sys.executable, "tests/testing/packages.py"), 600)
     installation = [
         [packages],
-        [_make("packages of Python", 1500, ".make/dev")],
-        [_make("packages of npm", 900, ".make/web")],
+        [_make("packages of Python", 900, ".make/dev")],
+        [_make("packages of npm", 450, ".make/web")],
     ]
     built = [[_make("dashboard", 300, "web/dist/index.html")]]  # one of the tests opens it in Chromium
     tests = _tests(ring)
@@ -36,8 +36,8 @@ def _make(name: str, limit_s: float, target: str) -> Stage:
 def _tests(ring: str) -> list[Stage]:
     pytest = (str(PYTHON), "-m", "pytest", "-q", f"--ring={ring}")
     if ring == "gate":
-        # two processes, because the checks of the dashboard run beside them
-        return [PytestStage("tests", (*pytest, "--timeout=400"), 1200, side_by_side=_side_by_side("2"))]
+        # two processes, because the checks of the dashboard run beside them; six times what it takes on two idle cores
+        return [PytestStage("tests", (*pytest, "--timeout=400"), 2100, side_by_side=_side_by_side("2"))]
     # three processes on two cores: these tests wait for files, ports and clocks as well
     return [
         PytestStage("tests", pytest, 6000, side_by_side=(*_side_by_side("3"), "-m", "not long")),
