@@ -1,6 +1,6 @@
 """Values in a line for bash: each becomes one literal argument, or a literal part of one, in every quoting.
 
-The API checks a line by `check_line` before it accepts the run, and the agent fills it.
+The API checks a line before it accepts the run (`check_line` in placeholders.py), and the agent fills it.
 """
 
 from __future__ import annotations

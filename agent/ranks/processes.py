@@ -52,14 +52,8 @@ def signal_group(group: int, number: int) -> None:
 
 
 def has_group(group: int) -> bool:
-    """Return whether a process group has a process, be it one that has ended and was not awaited."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # of a group whose processes have another user
-        pass
-    return True
+    """Return whether a process group has a living process."""
+    return any(one == group for _, _, one in _living())
 
 
 def signal_all(pids: Iterable[int], number: int) -> None:
@@ -72,7 +66,7 @@ def signal_all(pids: Iterable[int], number: int) -> None:
 def descendants(root: int) -> list[int]:
     """Return the living processes below `root`, without itself."""
     children: dict[int, list[int]] = {}
-    for pid, parent in _pairs():
+    for pid, parent, _ in _living():
         children.setdefault(parent, []).append(pid)
     found, queue = [], list(children.get(root, ()))
     while queue:
@@ -102,19 +96,19 @@ def processes_with(entry: str) -> list[int]:
     return found
 
 
-def _pairs() -> Iterator[tuple[int, int]]:
-    """Yield every living process with its parent."""
+def _living() -> Iterator[tuple[int, int, int]]:
+    """Yield every living process with its parent and its process group."""
     if not IS_LINUX:
-        text = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
-        for line in text.splitlines():
-            shown, shown_parent = line.split()
-            yield int(shown), int(shown_parent)
+        words = ["ps", "-A", "-o", "pid=,ppid=,pgid="]
+        for line in subprocess.run(words, capture_output=True, text=True, check=False).stdout.splitlines():
+            shown, shown_parent, shown_group = line.split()
+            yield int(shown), int(shown_parent), int(shown_group)
         return
     for pid in _numbers():
         with suppress(OSError, IndexError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            state, parent = file.read().rpartition(")")[2].split()[:2]
+            state, parent, group = file.read().rpartition(")")[2].split()[:3]
             if state != "Z":
-                yield pid, int(parent)
+                yield pid, int(parent), int(group)
 
 
 def _numbers() -> list[int]:

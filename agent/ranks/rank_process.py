@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 
 from agent.ranks import processes
 
@@ -35,17 +34,12 @@ class RankProcess:
         """Return the exit status, negative for a signal; None while the process lives."""
         return self._child.poll()
 
-    def left_group(self) -> bool:
+    def has_left_group(self) -> bool:
         """Return whether the process was ended by a request to end, and others of its group are still at work.
 
         A shell does not wait: of `python train.py | tee log` it dies at once, while the program saves its state.
         """
-        if self.poll() not in STOPPED:
-            return False
-        with suppress(ChildProcessError):  # orphans that have ended are children of the agent now
-            while os.waitpid(-self.pid, os.WNOHANG)[0]:
-                pass
-        return processes.has_group(self.pid)
+        return self.poll() in STOPPED and processes.has_group(self.pid)
 
     def warn(self) -> None:
         """Send SIGUSR2 once to each process of this rank that handles it: a program may be starting still."""
@@ -65,7 +59,7 @@ class RankProcess:
 
     def kill(self) -> None:
         """Kill the process and all its descendants."""
-        self.was_killed = self.was_killed or self.poll() is None or self.left_group()
+        self.was_killed = self.was_killed or self.poll() is None or self.has_left_group()
         below = processes.descendants(self.pid)
         processes.signal_group(self.pid, signal.SIGKILL)
         processes.signal_all(below, signal.SIGKILL)

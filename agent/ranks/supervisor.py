@@ -47,7 +47,7 @@ class Supervisor:
         while running:
             for process in list(running):
                 status = process.poll()
-                if status is not None and not (self._signals.asks_for_end and process.left_group()):
+                if status is not None and not (self._signals.asks_for_end and process.has_left_group()):
                     running.remove(process)
                     self._record(process, status, what)
             self._forward(running)
