@@ -12,3 +12,10 @@ test.each([
 ])("the number %s is written as the agent writes it: %s", (lr, word) => {
   expect(commandText(aProgram({ command: "x {lr}", parameters: { lr } }))).toBe(`x ${word}`);
 });
+
+test("a value that needs quotes stays a placeholder in a line for bash, and is quoted in a list of words", () => {
+  const parameters = { title: "two words", lr: 0.1 };
+  const line = aProgram({ command: 'x "{title}" {lr} ${lr}', parameters });
+  expect(commandText(line)).toBe('x "{title}" 0.1 ${lr}');
+  expect(commandText(aProgram({ command: ["x", "{title}"], parameters }))).toBe("x 'two words'");
+});

@@ -1,5 +1,6 @@
 import type uPlot from "uplot";
 import { expect, test } from "vitest";
+import { smooth } from "@/shared/curves/column";
 import { formatTick } from "@/shared/format/number";
 import { axisOf, logTicks, padded } from "@/shared/frame/axis";
 import { isHuge } from "@/shared/plot/huge";
@@ -65,4 +66,12 @@ test("pictures of huge values have places and ticks", () => {
     expect(axis.at(1e300)).toBeLessThan(100);
     expect(Number.isFinite(axis.of(50))).toBe(true);
   }
+});
+
+test("the smoothed line of the largest numbers is a line of numbers", () => {
+  const values = Array.from({ length: 60 }, (_, at) => (at - 30) * 5e306);
+  const smoothed = smooth({ steps: values.map((_, at) => at), values }).values;
+  smoothed.forEach((value, at) => {
+    expect((value ?? NaN) / 1e308).toBeCloseTo((values[at] ?? NaN) / 1e308, 9);
+  });
 });

@@ -2,6 +2,8 @@
 import uPlot from "uplot";
 import type { Column } from "@/shared/api/types";
 
+const HUGE = 1e290; // a sum of so many smaller values as a chart has is a number
+
 export type Values = (number | null | undefined)[];
 
 /** Columns on one x axis: null is a gap, undefined a step without a value. */
@@ -40,8 +42,10 @@ export function smooth(column: Column, share = 1 / 40): Column {
   const { steps, values } = column;
   const sums = [0];
   const counts = [0];
+  // the sum of the largest numbers is no number; a power of two changes no digit
+  const scale = values.some((value) => Math.abs(value ?? 0) > HUGE) ? 2 ** -32 : 1;
   values.forEach((value, index) => {
-    sums.push((sums[index] ?? 0) + (value ?? 0));
+    sums.push((sums[index] ?? 0) + (value ?? 0) * scale);
     counts.push((counts[index] ?? 0) + (value === null ? 0 : 1));
   });
   const half = Math.floor((values.length * share) / 2);
@@ -50,7 +54,7 @@ export function smooth(column: Column, share = 1 / 40): Column {
     // The window is symmetric; otherwise the ends of a slope would bend towards its middle.
     const reach = Math.max(Math.min(half, index, values.length - 1 - index), Math.min(half, 3));
     const [from, to] = [Math.max(0, index - reach), Math.min(values.length, index + reach + 1)];
-    return ((sums[to] ?? 0) - (sums[from] ?? 0)) / ((counts[to] ?? 0) - (counts[from] ?? 0));
+    return ((sums[to] ?? 0) - (sums[from] ?? 0)) / ((counts[to] ?? 0) - (counts[from] ?? 0)) / scale;
   });
   return { steps, values: smoothed };
 }

@@ -4,9 +4,13 @@ import type { ProgramSpec } from "@/shared/api/types";
 type Values = Record<string, unknown>;
 
 const PLACEHOLDER = /\{\{[A-Za-z_][A-Za-z0-9_.]*\}\}|\{([A-Za-z_][A-Za-z0-9_.]*)\}/g;
+const QUOTING = /["'`\\$#<]/; // what may begin another quoting in a line for bash
 const SAFE_WORD = /^[\w@%+=:,./{}-]+$/; // a shell leaves such a word as it is; {x} is no expansion of braces
 
-/** Return the command of `spec`, which every stored one has; a placeholder without a value stays as it is. */
+/**
+ * Return the command of `spec`, which every stored one has; a placeholder without a value stays as it is. In a line for bash a value
+ * that needs quotes stays a placeholder behind other quotes: its own ones depend on its place (agent/program/shell_line.py).
+ */
 export function commandText({ command = "", parameters }: ProgramSpec, files: Values = {}): string {
   const values = { ...flatten(parameters), ...files };
   if (typeof command === "string") return fill(command, values, true);
@@ -29,12 +33,13 @@ function flatten(parameters: Values, prefix = ""): Values {
 }
 
 function fill(text: string, values: Values, isShell: boolean): string {
-  return text.replace(PLACEHOLDER, (found: string, name: string | undefined) => {
+  return text.replace(PLACEHOLDER, (found: string, name: string | undefined, at: number) => {
     if (name === undefined) return found.slice(1, -1);
-    if (!(name in values)) return found;
+    if (!(name in values) || (isShell && text[at - 1] === "$")) return found; // ${lr} is a variable of bash
     const value = values[name];
     const written = typeof value === "number" ? inDigits(value) : asText(value);
-    return isShell ? quote(written) : written;
+    if (!isShell) return written;
+    return SAFE_WORD.test(written) || !QUOTING.test(text.slice(0, at)) ? quote(written) : found;
   });
 }
 
