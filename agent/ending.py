@@ -13,7 +13,7 @@ from agent.folder.events import EventWriter
 from agent.folder.metric_reader import MetricReader
 from agent.folder.output_ends import pipes
 from agent.folder.outputs import record_outputs
-from agent.folder.rank_ends import PAUSED, first_failure, read_statuses
+from agent.folder.rank_ends import PAUSED, STOPPED, first_failure, read_statuses
 from agent.folder.run_folder import RunFolder
 from agent.ranks.placement import Placement
 from agent.ranks.signals import Signals
@@ -21,6 +21,7 @@ from agent.ranks.supervisor import Supervisor
 
 FAILED, REFUSED = 1, 3
 CAUSE_WAIT_S = 3.0  # for the record of a rank on another host that failed first
+OTHERS_S = 2.0  # for the exit statuses of ranks that other agents killed at the deadline
 REPORT_S = 2.0  # for the report before Slurm kills the job
 LATE_S = 60.0  # for the exit statuses of ranks whose launcher has ended
 METRICS_S, LAST_METRICS_S = 60.0, 1.0  # for metrics that are not read yet; for those of an attempt that must end
@@ -36,13 +37,14 @@ class Ending:
         self.signals, self.supervisor = signals, supervisor
 
     def status(self) -> int:
-        """Return the exit status of an agent that does not report: srun ends all others for any but 0."""
+        """Return the exit status of an agent that does not report: srun ends all others for any but 0.
+
+        So the status is 0 after a request to end: the ranks of other agents may be saving still. Their ends are
+        recorded, and the first agent waits for all of them.
+        """
         if self.supervisor.superseded_by is not None:
             return REFUSED
-        if self._has_failed():
-            return FAILED
-        # a stopped rank of one agent must not end the others before they have paused
-        return stopped_status(self.signals) if self.signals.asks_for_end and not self._has_paused() else 0
+        return FAILED if self._has_failed() else 0
 
     def report(self, events: EventWriter, reader: MetricReader | None) -> int:
         """Report the end of the whole attempt and return the exit status."""
@@ -62,9 +64,16 @@ class Ending:
         if has_failed:
             self._report_failure(events)
             return FAILED
-        if self.signals.asks_for_end or any(end.is_stop for end in self.supervisor.ends):
+        if self.signals.asks_for_end or STOPPED in statuses.values():
+            self._report_stop(events, statuses)
             return stopped_status(self.signals)
         return self._report_finish(events)
+
+    def _report_stop(self, events: EventWriter, statuses: Mapping[int, int]) -> None:
+        """Report that the ranks ended on request, if every rank did: else the rank that is missing has failed."""
+        if self.signals.asks_for_end and len(statuses) >= self.placement.world:
+            name = signal.Signals(stopped_status(self.signals) - 128).name
+            events.append("stopped", step=events.last_step(), signal=name)
 
     def _report_finish(self, events: EventWriter) -> int:
         """Record the outputs and report the end; the record precedes the report, which names it."""
@@ -78,13 +87,13 @@ class Ending:
 
     def _all_statuses(self) -> dict[int, int]:
         """Return the status of every rank; wait for the other agents, whose ranks may go on after these ended."""
-        mine = {end.rank: -1 if end.is_stop else end.status for end in self.supervisor.ends if not end.what}
+        mine = {end.rank: STOPPED if end.is_stop else end.status for end in self.supervisor.ends if not end.what}
         place, late_at = self.placement, time.monotonic() + LATE_S
         poll_s = 0.01
-        while not self._must_report(mine):
-            others = read_statuses(self.folder, self.number)
-            statuses = {**others, **mine}
-            if len(statuses) >= place.world or any(status not in (0, PAUSED) for status in statuses.values()):
+        while not self._must_report():
+            statuses = {**read_statuses(self.folder, self.number), **mine}
+            awaited = (0, PAUSED, STOPPED) if self.signals.asks_for_end else (0, PAUSED)
+            if len(statuses) >= place.world or any(status not in awaited for status in statuses.values()):
                 return statuses
             if place.agents == 1 and (not place.starts_launcher or time.monotonic() > late_at):
                 break
@@ -104,18 +113,13 @@ class Ending:
         agents = self.placement.agents if is_well and passes_through else 0
         reader.finish(limit_s, agents=agents, is_late=passes_through and not is_well, is_well=is_well)
 
-    def _must_report(self, mine: Mapping[int, int]) -> bool:
-        """Return whether no time is left to wait for other agents: after a request to end, only a pause takes time."""
+    def _must_report(self) -> bool:
+        """Return whether no time is left to wait for other agents: they kill what still saves at the same deadline."""
         deadline = self.signals.deadline
-        if deadline is None:
-            return False
-        return PAUSED not in mine.values() or time.monotonic() > deadline - REPORT_S
+        return deadline is not None and time.monotonic() > deadline + OTHERS_S
 
     def _has_failed(self) -> bool:
         return self.supervisor.has_stalled or any(end.is_failure for end in self.supervisor.ends)
-
-    def _has_paused(self) -> bool:
-        return self._has_pause_file() or any(end.status == PAUSED for end in self.supervisor.ends)
 
     def _has_pause_file(self) -> bool:
         """Return whether `should_pause` wrote its file and no process here was killed, as before its checkpoint."""

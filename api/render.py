@@ -218,15 +218,21 @@ def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
                 _overdue(run.cluster, job) or f"{run.cluster} still has job {job.external_id} of attempt {run.attempt}"
             )
             return "; ".join(filter(None, [reason, f"the next attempt waits: {waits}"]))
-    if job and run.stop_requested_at is not None and not has_ended and (overdue := _overdue(run.cluster, job)):
-        return overdue
+    if run.stop_requested_at is not None and not has_ended:
+        why = (job and _overdue(run.cluster, job)) or _while_live(run, job) or reason
+        return "; ".join(filter(None, ["a stop was requested", why]))
+    return _while_live(run, job) or reason
+
+
+def _while_live(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
+    """Return what a run before its end waits for, as a sentence; None if that is not known, or nothing."""
     # a running job may be suspended; any other pending reason is from before it started
     is_held = run.state is State.RUNNING and _pending_kind(job) is PendingKind.HELD
     if job and job.pending_reason and (run.state is State.PENDING or is_held):
         return pending_sentence(Pending(job.pending_reason, job.pending_detail))
     if run.state is State.PENDING and run.cluster == LOCAL:  # this machine starts a job as soon as it has it
         return pending_sentence(Pending(PendingReason.STARTING))
-    return reason
+    return None
 
 
 def _reason_in_queue(run: Run, waits: str | None) -> str | None:

@@ -47,6 +47,7 @@ def _up(options: argparse.Namespace, folder: StateFolder) -> int:
         options.min_job_age,
         options.max_array_size,
         options.max_submit_jobs,
+        not options.no_accounting,
         options.limit_memory,
     )
     if _print_reasons(requirements.missing(folder) + (cgroups.missing() if layout.limits_memory else [])):
@@ -94,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--min-job-age", type=int, default=60, metavar="S", help="Slurm's MinJobAge in seconds (60)")
     up.add_argument("--max-array-size", type=int, default=1001, metavar="N", help="Slurm's MaxArraySize (1001)")
     up.add_argument("--max-submit-jobs", type=int, metavar="N", help="MaxSubmitJobsPerUser of the QOS (unlimited)")
+    up.add_argument("--no-accounting", action="store_true", help="leave out slurmdbd and its database")
     up.add_argument("--limit-memory", action="store_true", help="kill what needs more memory than its job asked for")
     verbs.add_parser("down", help="remove the cluster with its jobs and its accounting")
     verbs.add_parser("status", help="print daemons and hosts; exit status 1 unless all are healthy")

@@ -28,13 +28,19 @@ def up(wanted: Layout, folder: StateFolder) -> None:
                 "A lab exists whose jobs have another memory limit. The limit cannot change; remove the lab first "
                 "(python -m lab down)."
             )
+        if present and present.has_accounting != wanted.has_accounting:
+            raise LabError(
+                "A lab exists with accounting, or without. That cannot change; remove the lab first "
+                "(python -m lab down)."
+            )
         folder.create()
         wanted.save(folder.layout)
         network.connect_hosts(wanted)
         network.shape_links(wanted)
         network.add_host_names(wanted)
         is_changed = config_writer.write(wanted, folder)
-        database.create(folder)
+        if wanted.has_accounting:
+            database.create(folder)
         if present and (present.max_submit_jobs is None) != (wanted.max_submit_jobs is None):
             *_, slurmctld = daemons.head_daemons(folder)
             lifecycle.stop(slurmctld)  # a running one does not read AccountingStorageEnforce again
@@ -70,7 +76,7 @@ def is_in_service(state: str) -> bool:
 
 
 def _start(wanted: Layout, folder: StateFolder, *, is_changed: bool) -> None:
-    *others, slurmctld = daemons.head_daemons(folder)
+    *others, slurmctld = daemons.head_daemons(folder, has_accounting=wanted.has_accounting)
     was_running = slurmctld.is_running()
     for daemon in [*others, slurmctld, *daemons.host_daemons(wanted, folder)]:
         lifecycle.start(daemon, folder)

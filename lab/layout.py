@@ -12,6 +12,7 @@ HEAD_ADDRESS = f"{NETWORK}.1"
 MAX_HOSTS = 64
 MEMORY_MB = 4000
 GPUS_PER_HOST = 4
+GRACE_S = 30  # Slurm's GraceTime of the partitions that have one: from SIGTERM to the end of a preempted job
 GPU_HOST_CPUS, MOST_CPUS = 4, 8
 
 
@@ -41,6 +42,7 @@ class Layout:
     min_job_age_s: int = 60  # Slurm's MinJobAge
     max_array_size: int = 1001  # Slurm's MaxArraySize: the highest array index plus 1
     max_submit_jobs: int | None = None  # MaxSubmitJobsPerUser of the QOS; None does not limit the jobs of a user
+    has_accounting: bool = True  # slurmdbd runs, and sacct has the jobs
     limits_memory: bool = False  # cgroups limit the memory of each step to what its job has asked for
 
     def __post_init__(self) -> None:
@@ -55,6 +57,8 @@ class Layout:
             raise ValueError(f"Slurm accepts arrays of 1 to 4,000,001 tasks, not {self.max_array_size}")
         if self.max_submit_jobs is not None and self.max_submit_jobs < 1:
             raise ValueError(f"a limit of submitted jobs is at least 1, not {self.max_submit_jobs}")
+        if self.max_submit_jobs is not None and not self.has_accounting:
+            raise ValueError("Slurm has limits of submitted jobs only with accounting")
 
     @property
     def hosts(self) -> tuple[Host, ...]:

@@ -13,7 +13,8 @@ def describe(folder: StateFolder) -> tuple[str, bool]:
     if not present:
         return f"no lab in {folder.root}", False
     lines, is_healthy = [f"links {present.rate or 'unshaped'}, state in {folder.root}"], True
-    for daemon in [*daemons.head_daemons(folder), *daemons.host_daemons(present, folder)]:
+    on_head = daemons.head_daemons(folder, has_accounting=present.has_accounting)
+    for daemon in [*on_head, *daemons.host_daemons(present, folder)]:
         pids = " ".join(str(process.pid) for process in daemon.processes())
         lines += [f"{daemon.name:<14} {'process ' + pids if daemon.is_running() else 'NOT RUNNING'}"]
         is_healthy &= daemon.is_running()

@@ -36,6 +36,11 @@ class StateFolder:
         return self.root / "munge" / "socket"
 
     @property
+    def failing_prologs(self) -> Path:
+        """Return the file that names the hosts, one in each line, whose prolog fails; without it no prolog fails."""
+        return self.root / "failing-prologs"
+
+    @property
     def database(self) -> Path:
         """Return MariaDB's data folder."""
         return self.root / "database"

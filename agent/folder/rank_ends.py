@@ -16,6 +16,7 @@ from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 
 PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
+STOPPED = 128 + signal.SIGTERM  # recorded of a rank that ended after a request to end
 CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no program, or absent
 MAX_REASON = 2_000
 LOG_BYTES = 1 << 16
@@ -118,7 +119,7 @@ def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool
         text = json.dumps({**record, "kind": end.kind, "echo": is_echo})
         _try_to_write(folder, f"{attempt}.rank-{end.rank}.json", text, end)
     if is_shared:
-        status, until = 128 + signal.SIGTERM if end.is_stop else end.status, time.monotonic() + RETRY_S
+        status, until = STOPPED if end.is_stop else end.status, time.monotonic() + RETRY_S
         while not _try_to_write(folder, f"{attempt}.exit-{end.rank}", str(status), end) and time.monotonic() < until:
             time.sleep(RETRY_EVERY_S)
 

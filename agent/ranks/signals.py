@@ -62,7 +62,7 @@ class Signals:
         if self._ended_at is None:
             self._ended_at, self.deadline = now, now + self._term_s
         elif now - self._ended_at >= REPEAT_S or (number == signal.SIGINT and not is_new):
-            self.deadline = now
+            self.deadline = min(self.deadline or now, now)  # further requests give no more time
 
 
 def _handle(number: int, frame: object) -> None:

@@ -9,6 +9,7 @@ _SENTENCES = {
     EndKind.TIME_LIMIT: "the job reached its time limit",
     EndKind.DEADLINE: "the job reached its deadline",
     EndKind.PREEMPTED: "another job preempted the job",
+    EndKind.REQUEUED: "the cluster requeued the job",
     EndKind.NODE_FAILED: "a node of the job failed",
     EndKind.NODE_BOOT_FAILED: "a node of the job did not boot",
     EndKind.NODE_CONFIG_FAILED: "a node of the job could not be configured",

@@ -25,6 +25,7 @@ from contract.lifecycle.reason import (
     RetryRequested,
     RunFailed,
     RunPaused,
+    RunStopped,
     StopRequested,
     StopSource,
     SubmissionDeferred,
@@ -53,10 +54,8 @@ def reason_sentence(reason: Reason) -> str:
             return text
         case StopRequested(source=source):
             return STOPPED_BY[source]
-        case RunPaused(step=step, message=message, cause=ExitCause.TIME_LIMIT):
-            return f"paused at step {step}, before the job's time limit ({message})"
-        case RunPaused(step=step, message=message):
-            return f"paused at step {step}: {message}"
+        case RunPaused() | RunStopped():
+            return _on_signal(reason)
         case RunFailed(message=message) | RankFailed(message=message) | SubmissionDeferred(message=message):
             return message
         case CollectionFailed(error=error):
@@ -69,6 +68,14 @@ def reason_sentence(reason: Reason) -> str:
             return _by_artifacts(reason) if isinstance(reason, OutputMissing | TakenFrom) else _by_client(reason)
         case _:
             return _submission(reason)
+
+
+def _on_signal(reason: RunPaused | RunStopped) -> str:
+    if isinstance(reason, RunStopped):
+        return f"{reason.signal} asked the program to end, as at a preemption, and it reported no saved step"
+    if reason.cause is ExitCause.TIME_LIMIT:
+        return f"paused at step {reason.step}, before the job's time limit ({reason.message})"
+    return f"paused at step {reason.step}: {reason.message}"
 
 
 def _by_client(reason: RetryRequested | ExtensionRequested | Recorded) -> str:

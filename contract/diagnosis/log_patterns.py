@@ -26,6 +26,7 @@ CRASHES = "Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Float
 PATTERN_TEXTS = [
     (FailureKind.OUT_OF_MEMORY, TASK + "Out Of Memory"),
     (FailureKind.OUT_OF_MEMORY, LABEL + r".*(?:oom[_-]kill|OOM Killed|MemoryError|can't allocate memory)"),
+    (FailureKind.NODE_FAILURE, r"^Error running slurm prolog: \d++"),
     (FailureKind.NODE_FAILURE, r"(?:Node failure on (?P<host>[\w.-]++)|DUE TO NODE FAILURE)"),
     (FailureKind.TIME_LIMIT, "DUE TO TIME LIMIT"),
     (

@@ -101,6 +101,14 @@ class Paused(_Event):
         return self
 
 
+class Stopped(_Event):
+    """Every rank ended after the cluster asked it to, and none reported a saved state: not done, and no failure."""
+
+    kind: Literal["stopped"] = "stopped"
+    step: Int4  # the last step with points
+    signal: Line  # its name, as "SIGTERM"
+
+
 class Finished(_Event):
     """The run took all its steps."""
 
@@ -119,6 +127,7 @@ class Failed(_Event):
 
 
 Event = Annotated[
-    Started | CollectivesChosen | Resumed | Points | Saved | Paused | Finished | Failed, Field(discriminator="kind")
+    Started | CollectivesChosen | Resumed | Points | Saved | Paused | Stopped | Finished | Failed,
+    Field(discriminator="kind"),
 ]
 event_reader: TypeAdapter[Event] = TypeAdapter(Event)

@@ -10,6 +10,8 @@ JOB_START_VARIABLE = "BIGBATCH_START"  # environment variable of a Slurm job: a 
 MANUAL_JOB_NAME = "by-hand"  # name of a job that was started without the scheduler
 CLAIM_REFUSED_EXIT_CODE = 3  # exit code of a job whose attempt belongs to another job
 PAUSED_EXIT_CODE = 4  # exit code of a rank that saved a checkpoint and ended on request
+STOPPED_EXIT_CODES = (143, 130)  # of an agent whose ranks ended after SIGTERM or SIGINT, as of a shell
+LEFT_EXIT_CODES = (PAUSED_EXIT_CODE, *STOPPED_EXIT_CODES)  # of an attempt that was asked to end, and left in good order
 MAX_WARNING_S = 90  # longest time between SIGUSR2, Slurm's warning, and the time limit
 
 

@@ -16,6 +16,7 @@ class EndKind(StrEnum):
     TIME_LIMIT = "time_limit"
     DEADLINE = "deadline"
     PREEMPTED = "preempted"
+    REQUEUED = "requeued"  # the cluster started the job a second time, and this start left at once
     NODE_FAILED = "node_failed"
     NODE_BOOT_FAILED = "node_boot_failed"
     NODE_CONFIG_FAILED = "node_config_failed"
@@ -39,6 +40,7 @@ CAUSE_OF = {
     EndKind.TIME_LIMIT: ExitCause.TIME_LIMIT,
     EndKind.DEADLINE: ExitCause.CANCELLED,
     EndKind.PREEMPTED: ExitCause.PREEMPTED,
+    EndKind.REQUEUED: ExitCause.PREEMPTED,
     EndKind.NODE_FAILED: ExitCause.NODE_FAILURE,
     EndKind.NODE_BOOT_FAILED: ExitCause.NODE_FAILURE,
     EndKind.NODE_CONFIG_FAILED: ExitCause.NODE_FAILURE,

@@ -44,6 +44,13 @@ class RunPaused(_Reason):
     trained_s: float | None = None  # from the start of the attempt's training to the pause
 
 
+class RunStopped(_Reason):
+    """All ranks left on a signal that the service had not asked for, and none reported a saved state."""
+
+    kind: Literal["run_stopped"] = "run_stopped"
+    signal: str
+
+
 class RunFailed(_Reason):
     """The run reported its own failure."""
 
@@ -177,7 +184,7 @@ class TakenFrom(_Reason):
     run: int
 
 
-Ending = FreeText | RunPaused | RunFailed | JobEnded | RankFailed
+Ending = FreeText | RunPaused | RunStopped | RunFailed | JobEnded | RankFailed
 
 
 class Retried(_Reason):
@@ -232,6 +239,7 @@ Reason = Annotated[
     FreeText
     | StopRequested
     | RunPaused
+    | RunStopped
     | RunFailed
     | JobEnded
     | RankFailed

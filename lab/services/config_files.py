@@ -1,7 +1,7 @@
 """The contents of all configuration files, as functions of the layout and the state folder."""
 
 from lab.instance import PORT_OFFSET
-from lab.layout import GPUS_PER_HOST, HEAD_ADDRESS, MEMORY_MB, MOST_CPUS, Host, Layout
+from lab.layout import GPUS_PER_HOST, GRACE_S, HEAD_ADDRESS, MEMORY_MB, MOST_CPUS, Host, Layout
 from lab.state_folder import StateFolder
 
 # These ports differ from the defaults of Slurm and MariaDB, so that an installed Slurm or MariaDB can run as well.
@@ -26,13 +26,9 @@ SlurmdPidFile={folder.root}/run/slurmd-%n.pid
 SlurmctldLogFile={folder.root}/log/slurmctld.log
 SlurmdLogFile={folder.root}/log/slurmd-%n.log
 TaskProlog={folder.root}/task-prolog
+Prolog={folder.root}/prolog
 
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost={address}
-AccountingStoragePort={accounting_port}
-# not a password: for slurmdbd Slurm takes the munge socket from here and ignores AuthInfo
-AccountingStoragePass={folder.munge_socket}
-JobAcctGatherType=jobacct_gather/linux
+{accounting}JobAcctGatherType=jobacct_gather/linux
 
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=5
@@ -57,6 +53,16 @@ GresTypes=gpu
 """
 
 
+ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost={address}
+AccountingStoragePort={port}
+# not a password: for slurmdbd Slurm takes the munge socket from here and ignores AuthInfo
+AccountingStoragePass={folder.munge_socket}
+"""
+NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none\n"
+
+
 def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
     """Return slurm.conf; `head` is the machine's short host name, which slurmctld compares with its own."""
     top = SLURM_CONF.format(
@@ -66,7 +72,7 @@ def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
         layout=layout,
         control_port=CONTROL_PORT,
         host_port=HOST_PORT,
-        accounting_port=ACCOUNTING_PORT,
+        accounting=_accounting(layout, folder),
         select="CR_Core_Memory" if layout.limits_memory else "CR_Core",
         task="task/cgroup" if layout.limits_memory else "task/none",
     )
@@ -75,6 +81,12 @@ def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
     # without a default, a job that asks for no memory would get all of its hosts' memory
     memory = f"DefMemPerCPU={MEMORY_MB // MOST_CPUS}\n" if layout.limits_memory else ""
     return top + enforced + memory + "\n".join([*(_node(host) for host in layout.hosts), *_partitions(layout)]) + "\n"
+
+
+def _accounting(layout: Layout, folder: StateFolder) -> str:
+    if not layout.has_accounting:
+        return NO_ACCOUNTING
+    return ACCOUNTING.format(address=HEAD_ADDRESS, port=ACCOUNTING_PORT, folder=folder)
 
 
 def _node(host: Host) -> str:
@@ -91,7 +103,10 @@ def _partitions(layout: Layout) -> list[str]:
     limits = "DefaultTime=1:00:00 MaxTime=1-00:00:00 State=UP"
     lines = []
     if gpu:
-        lines += [f"PartitionName=gpu Nodes={gpu} Default=YES PriorityTier=1 PreemptMode=requeue {limits}"]
+        low = f"Nodes={gpu} PriorityTier=1 {limits}"
+        lines += [f"PartitionName=gpu Default=YES PreemptMode=requeue {low}"]
+        lines += [f"PartitionName=grace PreemptMode=requeue GraceTime={GRACE_S} {low}"]
+        lines += [f"PartitionName=cancel PreemptMode=cancel GraceTime={GRACE_S} {low}"]
         lines += [f"PartitionName=urgent Nodes={gpu} PriorityTier=10 PreemptMode=off {limits}"]
     if knl:
         lines += [f"PartitionName=knl Nodes={knl}{'' if gpu else ' Default=YES'} {limits}"]
@@ -135,6 +150,11 @@ def cgroup_conf(layout: Layout, *, unified: bool) -> str:
 def task_prolog() -> str:
     """Return the script that Slurm runs before every task; it makes gloo use eth0."""
     return '#!/bin/sh\necho "export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-eth0}"\n'
+
+
+def prolog(folder: StateFolder) -> str:
+    """Return the script that Slurm runs on a host before every job; it fails on the hosts that a file names."""
+    return f'#!/bin/sh\n! grep -qsx "$SLURMD_NODENAME" {folder.failing_prologs}\n'
 
 
 def mariadb_conf(folder: StateFolder) -> str:

@@ -25,6 +25,7 @@ def write(layout: Layout, folder: StateFolder) -> bool:
     unified = Path("/sys/fs/cgroup/cgroup.controllers").exists()
     _update(folder.root / "cgroup.conf", config_files.cgroup_conf(layout, unified=unified))
     _update(folder.root / "task-prolog", config_files.task_prolog(), mode=0o755)
+    _update(folder.root / "prolog", config_files.prolog(folder), mode=0o755)
     _update(folder.root / "slurmdbd.conf", config_files.slurmdbd_conf(folder, password), mode=0o600)
     _update(folder.root / "mariadb.conf", config_files.mariadb_conf(folder))
     _update(folder.root / "accounts.sql", config_files.accounts_sql(password), mode=0o600, owner="mysql")

@@ -49,21 +49,24 @@ class Daemon:
         return any(process.network in (network.namespace_inode(self.host.namespace), 0) for process in alive)
 
 
-def head_daemons(folder: StateFolder) -> list[Daemon]:
-    """Return the four daemons of the machine itself, each after the daemons that it depends on."""
+def head_daemons(folder: StateFolder, *, has_accounting: bool = True) -> list[Daemon]:
+    """Return the daemons of the machine itself, each after the daemons that it depends on."""
     conf, munge = str(folder.slurm_conf), folder.munge_socket.parent
     munge_files = (f"--key-file={munge}/key", f"--seed-file={munge}/seed", f"--pid-file={folder.root}/run/munged.pid")
     munged = (folder.program("munged"), "--foreground", f"--socket={folder.munge_socket}", *munge_files)
     mariadbd = (folder.program("mariadbd"), f"--defaults-file={folder.root}/mariadb.conf")
     slurmctld = (folder.program("slurmctld"), "-D", "-f", conf)
-    return [
-        Daemon("munged", munged, lambda: _accepts(str(folder.munge_socket))),
+    accounting = [
         Daemon("mariadbd", mariadbd, lambda: _accepts(("127.0.0.1", config_files.DATABASE_PORT))),
         Daemon(
             "slurmdbd",
             (folder.program("slurmdbd"), "-D"),
             lambda: _accepts((HEAD_ADDRESS, config_files.ACCOUNTING_PORT)),
         ),
+    ]
+    return [
+        Daemon("munged", munged, lambda: _accepts(str(folder.munge_socket))),
+        *(accounting if has_accounting else []),
         Daemon("slurmctld", slurmctld, lambda: succeeds("scontrol", "ping", slurm_conf=conf)),
     ]
 

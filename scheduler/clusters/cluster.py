@@ -66,7 +66,7 @@ class Gone(NamedTuple):
     end: JobEnd
     cause: ExitCause
     is_certain: bool = True
-    hosts: tuple[str, ...] = ()  # of the job, where one of them failed
+    hosts: tuple[str, ...] = ()  # of the job, where one of them failed or may have refused the job
     started_at: datetime | None = None  # of a job that was cancelled or failed, where the cluster says when it started
 
 

@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-CALLS_PER_MINUTE = 24  # to one cluster, however many runs are live and however many workers call it
+CALLS_PER_MINUTE = 28  # to one cluster, however many runs are live and however many workers call it
 POLL_APART_S = 20.0  # three slots a minute are the polls' own, so a poll is always allowed so long after the last one
 # after a controller gave no answer polls alone call it, after the first time searches and follow-up calls too, and
 # after the second time all: the calls are needed when the controller is back
@@ -46,7 +46,8 @@ class Slots(NamedTuple):
 
 
 SHARED = (9, 10, 11)
-SUBMISSIONS = tuple(range(12, CALLS_PER_MINUTE))  # each level of a workflow needs one
+SUBMISSIONS = tuple(range(12, 24))  # each level of a workflow needs one
+STOPS = (6, *range(24, CALLS_PER_MINUTE))  # a stop takes two calls, and comes before everything else
 # polls and follow-up calls could use each shared slot as soon as it is free; so they leave it free for half a minute
 YIELDED = Slots(SHARED, rest_s=90.0)
 # slots that no other kind may use; but arrays have one together with follow-up calls, and their other one together with
@@ -56,7 +57,7 @@ RESERVES: Mapping[Priority, Slots] = MappingProxyType(
         Priority.POLL: Slots((0, 1, 2), apart_s=POLL_APART_S),
         Priority.REPORT: Slots((3, 4)),
         Priority.FOLLOW_UP: Slots((5,)),
-        Priority.CANCEL: Slots((6,)),
+        Priority.CANCEL: Slots(STOPS),
         Priority.SUBMIT_ONE: Slots((7,)),
         Priority.SUBMIT: Slots((8, 5)),
     }
@@ -69,7 +70,7 @@ FURTHER: Mapping[Priority, Slots] = MappingProxyType(
         Priority.SUBMIT: Slots((*SUBMISSIONS, *SHARED[:2])),  # a sweep of many arrays leaves its stop a call
         Priority.SUBMIT_ONE: Slots((*SUBMISSIONS, *SHARED)),
         Priority.FIND: Slots((*SHARED, 8)),
-        Priority.CANCEL: Slots(SHARED),
+        Priority.CANCEL: Slots((*SHARED, *SUBMISSIONS)),
     }
 )
 

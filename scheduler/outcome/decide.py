@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from contract.folder.events import Event, Failed, Finished, Paused, Started
+from contract.folder.events import Event, Failed, Finished, Paused, Started, Stopped
 from contract.folder.outputs.record import OutputsRecord
 from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.reason import Begun, Ending, JobEnded, RankFailed, RunFailed, RunPaused
+from contract.lifecycle.job_end import EndKind, JobEnd
+from contract.lifecycle.reason import Begun, Ending, JobEnded, RankFailed, RunFailed, RunPaused, RunStopped
 from contract.lifecycle.state import LIVE, State
 from scheduler.outcome.evidence import Claim, Evidence
 from scheduler.outcome.exit_cause import (
@@ -64,6 +65,8 @@ def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outco
             return _decide_on_finish(run, reading.outputs)
         case Failed():
             return _decide_on_failure(run, job, event)
+        case Stopped(signal=signal) if not run.stop_requested_at:
+            return Outcome(Transition(State.PAUSED, RunStopped(signal=signal), reported_cause=ExitCause.PREEMPTED))
         case Paused(step=step, reason=message):
             trained = trained_for(run, event, reading.events, reading.at)
             cause = reported_pause_cause(run, event, trained)
@@ -98,6 +101,8 @@ def _explain(job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
     if evidence.rank_failure is not None and cause is not ExitCause.CANCELLED:  # ranks fail because the job is ended
         return RankFailed(message=evidence.rank_failure, failure=evidence.rank_failure_kind)
     end = evidence.gone.end
+    if cause is ExitCause.PREEMPTED and evidence.has_started_again:
+        end = JobEnd(kind=EndKind.REQUEUED)  # the cluster reports how the second start left, which the claim refused
     if evidence.claim is Claim.HELD:
         free = None if evidence.failure else evidence.free_bytes
         return JobEnded(end=end, begun=Begun.CLAIMED, failure=evidence.failure, free_bytes=free)

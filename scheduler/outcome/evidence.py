@@ -13,7 +13,7 @@ from typing import NamedTuple
 from contract.api.cluster_report import ClusterReport
 from contract.diagnosis.diagnose import EndedAttempt, diagnose_failure
 from contract.diagnosis.log_patterns import LogLine, find_failure_line
-from contract.folder.job_identity import PAUSED_EXIT_CODE
+from contract.folder.job_identity import LEFT_EXIT_CODES, STOPPED_EXIT_CODES
 from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
@@ -24,6 +24,8 @@ from store.runs import LiveRun
 LOG_BYTES = 32_000  # of the end of a log: a hundred jobs may end at once
 FULL_BYTES = 1 << 16  # a disk with less free space has no room for a rank's note
 RETURNING = (ExitCause.LOST, ExitCause.NODE_FAILURE, ExitCause.PREEMPTED)  # such a job may start when its host is back
+# sacct shows a script's 143 as 15:0, and its 130 as 2:0
+_LEFT_BY_SLURM = (*LEFT_EXIT_CODES, *(code - 128 for code in STOPPED_EXIT_CODES))
 _EXIT_CODE = re.compile(r"Exited with exit code (\d+)$")
 
 
@@ -103,9 +105,9 @@ def read_free_bytes(folder: RunFolder) -> int | None:
 
 
 def left_by_itself(gone: Gone) -> bool:
-    """Return whether the job's script came to its end with the exit status of a pause, as far as Slurm says."""
+    """Return whether the job's script came to its end as after a pause or a request to end, as far as Slurm says."""
     end = gone.end
-    return end.kind is EndKind.FAILED and (end.detail == "NonZeroExitCode" or end.exit_code == PAUSED_EXIT_CODE)
+    return end.kind is EndKind.FAILED and (end.detail == "NonZeroExitCode" or end.exit_code in _LEFT_BY_SLURM)
 
 
 def _claim(folder: RunFolder, attempt: int) -> Claim:
@@ -116,8 +118,8 @@ def _claim(folder: RunFolder, attempt: int) -> Claim:
 
 
 def _is_pause(line: LogLine | None) -> bool:
-    """Return whether the log shows nothing but ranks that left with the exit status of a pause."""
+    """Return whether the log shows nothing but ranks that left as after a pause or a request to end."""
     if line is None:
         return True
     match = _EXIT_CODE.search(line.text)
-    return match is not None and int(match[1]) == PAUSED_EXIT_CODE
+    return match is not None and int(match[1]) in LEFT_EXIT_CODES

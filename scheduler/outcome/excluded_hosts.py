@@ -34,8 +34,13 @@ def failed_hosts(hosts: Sequence[str], report: ClusterReport | None) -> Sequence
     """Return the job's only host, or those of its hosts that its cluster reports as out of service."""
     if len(hosts) <= 1:
         return hosts
-    out = {node.name for node in report.nodes if _is_out(node)} if report else set()
+    out = hosts_out_of_service(report) if report else set()
     return [host for host in hosts if host in out]
+
+
+def hosts_out_of_service(report: ClusterReport) -> set[str]:
+    """Return the hosts that take no job for now: failed, drained, or without an answer."""
+    return {node.name for node in report.nodes if _is_out(node)}
 
 
 def _suitable(report: ClusterReport, need: Slurm) -> list[Node]:

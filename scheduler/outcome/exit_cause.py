@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from contract.folder.events import Event, Paused, Started
-from contract.folder.job_identity import PAUSED_EXIT_CODE, time_limit_warning_s
+from contract.folder.job_identity import LEFT_EXIT_CODES, time_limit_warning_s
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.job_end import EndKind
@@ -37,8 +37,8 @@ def may_report_more(job: _Reporting, evidence: Evidence) -> bool:
     if evidence.gone.cause is not ExitCause.FAILURE:
         return evidence.gone.cause is ExitCause.DONE
     if job.pack_member is not None and evidence.part_status is not None:
-        return evidence.part_status == PAUSED_EXIT_CODE
-    # for Slurm a pause is a failure; a visible failure is never older than the run's own last line
+        return evidence.part_status in LEFT_EXIT_CODES
+    # for Slurm such an end is a failure; a visible failure is never older than the run's own last line
     return left_by_itself(evidence.gone) and not evidence.shows_failure
 
 

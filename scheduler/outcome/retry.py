@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.exit_cause import ExitCause
+from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import (
     Ending,
     FreeText,
@@ -16,6 +17,7 @@ from contract.lifecycle.reason import (
     RetriesExhausted,
     RunFailed,
     RunPaused,
+    RunStopped,
     StopRequested,
     StopSource,
     Suspended,
@@ -49,9 +51,7 @@ class Outcome(NamedTuple):
 
 def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: ClusterReport | None) -> Outcome:
     """Return the outcome of an attempt that ended for `cause`. A paused run's own account comes before `why`."""
-    ending = (
-        run.reason if run.state is State.PAUSED and isinstance(run.reason, RunPaused | RunFailed | FreeText) else why
-    )
+    ending = _own_account(run, why) or why
     if cause is ExitCause.CANCELLED:
         ending = _cancellation(run, why)
     if run.stop_requested_at and run.stop_source is StopSource.SHUTDOWN:
@@ -73,6 +73,16 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
     grown = grow_resources(run, cause, report)
     transition = Transition(State.QUEUED, Retried(after=ending, attempt=run.attempt + 1, **grown), exit_)
     return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded, resources=grown))
+
+
+def _own_account(run: Run, why: Ending) -> Ending | None:
+    """Return what a paused run reported of its end; None without a report, or where the cluster says more."""
+    if run.state is not State.PAUSED:
+        return None
+    if isinstance(run.reason, RunStopped):  # who sent the signal, only the cluster knows
+        is_known = isinstance(why, JobEnded) and why.end.kind not in (EndKind.FAILED, EndKind.PART_EXITED)
+        return None if is_known else run.reason
+    return run.reason if isinstance(run.reason, RunPaused | RunFailed | FreeText) else None
 
 
 def _cancellation(run: Run, why: Ending) -> Ending:

@@ -7,16 +7,16 @@ answer that fails, is empty, or omits a job proves nothing: the job is unknown s
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from contract.folder.run_folder import RunFolder
+from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.pending_reason import PendingReason
-from scheduler.clusters.cluster import Alive, Cluster, Gone, JobStatus, NoAnswerError, RateLimitedError, Unknown, gone
+from scheduler.clusters.cluster import Alive, Cluster, Gone, JobStatus, NoAnswerError, RateLimitedError, Unknown
 from scheduler.clusters.rate_limit import POLL_APART_S
 from scheduler.context import Context, handle_of
+from scheduler.jobs.doubted_ends import blame_host, correct_end, may_be_refused
 from scheduler.jobs.liveness import Liveness, read_liveness
 from scheduler.jobs.packed import end_of_part
 from store import clusters, job_status
@@ -34,7 +34,6 @@ BUSY_FOR = timedelta(seconds=60)  # after a run has changed its state or was ask
 SLOWNESS = 10.0  # a cluster that takes a second to answer is polled every ten seconds at most
 RETENTION_SHARE = 0.5  # of the time for which a cluster lists an ended job, at most, between two polls
 LOST_AFTER = timedelta(seconds=30)  # a job that its cluster does not list for so long, and that is silent, is lost
-START_SKEW_S = 2.0  # by so much the clocks of Slurm's controller and of the file server may differ
 HOSTS_ASKED_FOR = timedelta(seconds=30)  # for so long the end of a job waits for the state of a suspected host
 log = logging.getLogger(__name__)
 
@@ -75,18 +74,24 @@ def _observe_all(
     context: Context, kind: str, cluster: Cluster, open_jobs: Sequence[PolledJob], answers: Sequence[JobStatus]
 ) -> list[Observation]:
     """Return the observations that differ from the stored ones."""
-    changed = []
+    changed, refused = [], dict[int, PolledJob]()
     for job, answer in zip(open_jobs, answers, strict=True):
-        new = _observation(job, _weigh(context, job, answer))
+        status = _weigh(context, job, answer)
+        new = _observation(job, status)
         if new != _stored(job):
             changed.append(new)
-    suspicious = _host_failures(open_jobs, changed)
-    if suspicious and not _refresh_report(context, kind, cluster):
+        if isinstance(status, Gone) and may_be_refused(context.folder_of(job.run), job, status):
+            refused[job.id] = job
+    suspicious = _host_failures(open_jobs, changed) | refused
+    if not suspicious:
+        return changed
+    report = _refresh_report(context, kind, cluster)
+    if report is None:
         return [_or_later(suspicious[new.job_id], new) if new.job_id in suspicious else new for new in changed]
-    return changed
+    return [blame_host(new, report) if new.job_id in refused else new for new in changed]
 
 
-def _host_failures(open_jobs: Sequence[PolledJob], observations: Sequence[Observation]) -> Mapping[int, PolledJob]:
+def _host_failures(open_jobs: Sequence[PolledJob], observations: Sequence[Observation]) -> dict[int, PolledJob]:
     """Return the jobs that ended by a failed host, or by what the run reports as a possible one."""
     by_id = {job.id: job for job in open_jobs}
     ended = [new for new in observations if new.observed_end]
@@ -97,21 +102,21 @@ def _host_failures(open_jobs: Sequence[PolledJob], observations: Sequence[Observ
     }
 
 
-def _refresh_report(context: Context, kind: str, cluster: Cluster) -> bool:
-    """Store the present state of the hosts: the next attempt excludes those that failed."""
+def _refresh_report(context: Context, kind: str, cluster: Cluster) -> ClusterReport | None:
+    """Store and return the present state of the hosts: the next attempt excludes those that failed."""
     try:
         report = cluster.report(urgent=True)
     except NoAnswerError as error:
         log.warning("which hosts of %s have failed is not known yet: %s", kind, error)
-        return False
+        return None
     with transaction(context.engine) as db:
         clusters.store_report(db, kind, report, None)
-    return True
+    return report
 
 
 def _or_later(job: PolledJob, new: Observation) -> Observation:
     """Hold back the end of a job on several hosts until their state is known: one poll, longer if they caused it."""
-    may_be_caused = job.reported_cause is ExitCause.NODE_FAILURE
+    may_be_caused = job.reported_cause is ExitCause.NODE_FAILURE or new.observed_cause is ExitCause.CANCELLED
     if len(new.hosts) < 2 and not may_be_caused:
         return new
     if job.pending_reason is not PendingReason.HOSTS_UNKNOWN:
@@ -172,8 +177,8 @@ def _weigh(context: Context, job: PolledJob, status: JobStatus) -> JobStatus:
     folder = context.folder_of(job.run)
     if end := end_of_part(folder, job):
         return end
-    if isinstance(status, Gone) and _is_start_lost(folder, job, status):
-        status = gone(EndKind.START_LOST, is_certain=False)
+    if isinstance(status, Gone):
+        status = correct_end(folder, job, status)
     if not isinstance(status, Gone) or status.is_certain:
         return status
     liveness = read_liveness(context.memory, folder, job.attempt)
@@ -181,19 +186,3 @@ def _weigh(context: Context, job: PolledJob, status: JobStatus) -> JobStatus:
         return Alive()
     has_been_unknown = job.unknown_since is not None and now() - job.unknown_since > LOST_AFTER
     return status if has_been_unknown and liveness is Liveness.SILENT else Unknown("its cluster does not list the job")
-
-
-def _is_start_lost(folder: RunFolder, job: PolledJob, status: Gone) -> bool:
-    """Return whether a job is listed as cancelled or failed, because a controller's crash lost its start.
-
-    The new controller has the job as pending. The end that its host then reports makes the job cancelled (slurmctld's
-    job_complete of a pending job), or the job is started a second time: its host refuses that, since it runs the job
-    already (cancelled by root), or has killed what it should not run (failed with 1, "Job credential revoked"). In all
-    cases the job had begun before the start that the controller states. Ranks that scancel ends say so, and a job that
-    was requeued notes its second start.
-    """
-    if status.started_at is None or job.stop_requested_at or job.reported_cause:
-        return False
-    begun_at = folder.begun_at(job.attempt)
-    is_before = begun_at is not None and begun_at + START_SKEW_S < status.started_at.timestamp()
-    return is_before and not folder.has_started_again(job.attempt)

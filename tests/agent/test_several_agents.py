@@ -1,7 +1,9 @@
 """An attempt of two agents, as srun starts them on two hosts: the last line of every rank is read before the end."""
 
 import os
+import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -95,6 +97,66 @@ def carry(folder: RunFolder, rank: int, pipe: IO[bytes]) -> None:
 
 def both_have_ended(folder: RunFolder) -> bool:
     return all((folder.path / "attempts" / f"1.exit-{rank}").exists() for rank in range(2))
+
+
+SAVES = """
+import os, signal, sys, time
+def leave(*_):
+    while os.environ["RANK"] == "0" and not os.path.exists("go"): time.sleep(0.01)
+    open("left-" + os.environ["RANK"], "w").close()
+    sys.exit(int(sys.argv[1]))
+signal.signal(signal.SIGTERM, leave)
+open("ready-" + os.environ["RANK"], "w").close()
+while True: time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(("status", "kind"), [(0, "stopped"), (4, "paused")])
+def test_a_rank_that_leaves_at_once_takes_no_time_from_a_rank_that_saves(
+    tmp_path: Path, status: int, kind: str
+) -> None:
+    """Forces the order: SIGTERM comes to both ranks, rank 1 leaves at once, and rank 0 saves after that.
+
+    srun ends all ranks when one agent leaves with any status but 0.
+    """
+    folder = ready_to_save(tmp_path, status)
+    with agents(folder, through_pipes=False) as started:
+        signal_both(folder, started)
+        assert started[1].wait(300) == 0
+        (folder.path / "go").touch()
+        assert started[0].wait(300) == (4 if kind == "paused" else 143)
+    assert (folder.path / "left-0").exists()
+    assert kinds_of(folder)[-1] == kind
+
+
+def test_an_attempt_whose_other_agent_was_killed_does_not_report_a_stop(tmp_path: Path) -> None:
+    """Forces the fault: SIGKILL to the agent of rank 1; srun ends the other one with SIGTERM, and again later."""
+    folder = ready_to_save(tmp_path, 0)
+    (folder.path / "go").touch()
+    with agents(folder, through_pipes=False) as started:
+        await_both(folder)
+        started[1].kill()
+        started[0].terminate()
+        wait_for("the end of rank 0", (folder.path / "attempts" / "1.exit-0").exists)
+        while started[0].poll() is None:  # a second request ends the wait for rank 1
+            started[0].send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        assert started[0].returncode == 143
+    assert kinds_of(folder) == ["started"], "the cluster reports the failure"
+
+
+def ready_to_save(root: Path, status: int) -> RunFolder:
+    return program_folder(root, [sys.executable, "-c", SAVES, str(status)], resources=RESOURCES)
+
+
+def await_both(folder: RunFolder) -> None:
+    wait_for("both ranks", lambda: all((folder.path / f"ready-{rank}").exists() for rank in range(2)))
+
+
+def signal_both(folder: RunFolder, started: "list[subprocess.Popen[bytes]]") -> None:
+    await_both(folder)
+    for child in started:
+        child.terminate()
 
 
 @pytest.mark.ring("all")

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from contract.folder.events import Paused
+from contract.folder.events import Paused, Stopped
 from contract.folder.run_folder import RunFolder
 from tests.testing.programs import agent, agent_words, events_of, kinds_of, program_folder, wait_for_line
 from tests.testing.servers import wait_for
@@ -80,7 +80,9 @@ def test_sigterm_ends_a_program_without_a_handler_and_is_no_failure(tmp_path: Pa
         wait_for_line(folder, "ready", 2)
         child.terminate()
         assert child.wait(300) == 143
-    assert kinds_of(folder) == ["started"], "the cluster knows why"
+    (_, stopped) = events_of(folder)
+    assert isinstance(stopped, Stopped), "the cluster knows why, or calls it a failure"
+    assert stopped.signal == "SIGTERM"
     assert folder.read_rank_failures(1) == []
     assert processes_of(folder) == []
 
@@ -132,7 +134,7 @@ def test_a_program_that_is_killed_before_it_saved_has_no_saved_step(tmp_path: Pa
             child.send_signal(signal.SIGINT)
             time.sleep(0.05)
         assert child.returncode == 143
-    assert kinds_of(folder) == ["started"]
+    assert kinds_of(folder) == ["started", "stopped"]
     assert not (folder.path / "saved").exists()
 
 
@@ -153,7 +155,7 @@ def test_a_program_that_ends_well_after_sigterm_has_not_finished(tmp_path: Path)
         wait_for_line(folder, "ready")
         child.terminate()
         assert child.wait(300) == 143
-    assert kinds_of(folder) == ["started"]
+    assert kinds_of(folder) == ["started", "stopped"]
 
 
 @pytest.mark.ring("all")

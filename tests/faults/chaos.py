@@ -7,6 +7,7 @@ counted exactly, or when a hostile run has not ended. The seed fixes what is str
 """
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -33,6 +34,7 @@ from tests.testing.fake_slurm import on_path
 from tests.testing.faults import hostile, lab, light, stream
 from tests.testing.faults.audit import Audit, audit, steps_to_store, submitted_twice
 from tests.testing.faults.field import WORKERS, Field
+from tests.testing.faults.long_mishaps import LONG_MISHAPS, NEED_THE_LAB, LongStrike
 from tests.testing.faults.mishaps import MISHAPS
 from tests.testing.faults.programs.changed_tools import damaged_versions
 from tests.testing.faults.programs.ledger import ledger_faults
@@ -41,8 +43,8 @@ from tests.testing.service import ENDED, running
 from tests.testing.small_disk import small_disk
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
-PAUSE_S = (2.0, 10.0)  # between two faults
-PATIENCE_S = 10.0  # for a run that a fault can befall
+PAUSE_S = (1.0, 6.0)  # between two faults
+PATIENCE_S = 4.0  # for a run that a fault can befall
 END_WITHIN_S = 600.0
 DISK_MB = 3072  # of the run folders, in memory
 ATTACKED_S = 20  # for which a hostile run lives
@@ -70,7 +72,7 @@ def main() -> int:
     for name in ("submitted", "finished", "lost", "doubled", "written", "stored", "restarts", "lost_steps"):
         values = [getattr(count, name) for count in found.values()]
         print(f"{name:12}" + "".join(f"{len(value) if isinstance(value, list) else value:>10}" for value in values))
-    print(f"faults      {sum(result['struck'].values())}: {result['struck']}")
+    print(f"faults      {sum(result['struck'].values())}, one every {result['every_s']} s: {result['struck']}")
     faults = [*result["faults"], *(fault for count in found.values() for fault in count.faults)]
     print("\n".join(faults))
     return 1 if faults else 0
@@ -81,7 +83,7 @@ def storm(home: Path, asked: argparse.Namespace) -> tuple[dict[str, Audit], dict
     began, dice, loads = time.time(), random.Random(asked.seed), list[float]()
     with ExitStack() as stack:
         field = make_field(stack, home, dice)
-        struck, over = Counter[str](), threading.Event()
+        struck, over, long, moments = Counter[str](), threading.Event(), LongStrike(), [time.monotonic()]
         pool = stack.enter_context(ThreadPoolExecutor(1))
         submitter = pool.submit(stream.submit, field, over, random.Random(asked.seed + 1))
         stack.callback(over.set)  # else a storm that fails waits for who submits
@@ -89,16 +91,19 @@ def storm(home: Path, asked: argparse.Namespace) -> tuple[dict[str, Audit], dict
         while time.monotonic() < until:
             time.sleep(dice.uniform(*PAUSE_S))
             names = sorted([*asked.only, *(name for name in asked.only if name in PROGRAM_MISHAPS)])  # these twice
+            names = [name for name in names if not (long.is_under_way and name in NEED_THE_LAB)]
             order = dice.sample(names, len(names))
             name = next(
-                (name for name in order if _strike(field, name)), "nothing"
+                (name for name in order if _strike(field, name, long)), "nothing"
             )  # what has nothing to strike is none
             field.restart_ended_workers()
             struck[name] += 1
+            moments.append(time.monotonic())
             loads.append(os.getloadavg()[0])
             runs = f"{len(field.engines)} + {len(field.programs)} runs"
             print(f"{time.strftime('%T')} {name}; {runs}, {sum(struck.values())} faults", flush=True)
         over.set()
+        long.join()
         fallen = submitter.exception()
         lab.mend()
         left = _wait_for_ends(field)
@@ -113,6 +118,8 @@ def storm(home: Path, asked: argparse.Namespace) -> tuple[dict[str, Audit], dict
             "machine": {"machine": platform.machine(), "cores": os.cpu_count(), "load": _mean(loads)},
             "minutes": asked.minutes,
             "struck": dict(sorted(struck.items())),
+            "every_s": round((moments[-1] - moments[0]) / max(1, len(moments) - 1), 1),
+            "longest_pause_s": round(max((b - a for a, b in itertools.pairwise(moments)), default=0.0), 1),
             "hostile_runs": dict(sorted(Counter(field.hostile.values()).items())),
             "cancelled_by_hand": len(field.cancelled),
             "end_s": left,
@@ -204,9 +211,9 @@ def make_field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
     return field
 
 
-def _strike(field: Field, name: str) -> bool:
+def _strike(field: Field, name: str, long: LongStrike) -> bool:
     try:
-        return MISHAPS[name](field)
+        return long.begin(field, MISHAPS[name]) if name in LONG_MISHAPS else MISHAPS[name](field)
     except Exception as error:  # the part that was to tell is struck itself
         print(f"{name} was not possible: {error!r:.200}", flush=True)
         return False

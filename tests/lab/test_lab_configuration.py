@@ -35,9 +35,11 @@ def test_six_hosts_have_their_cpus_gpus_and_features() -> None:
     assert "Feature=knl,quad,flat State" in nodes[5]
 
 
-def test_six_hosts_have_three_partitions_and_urgent_has_the_highest_priority() -> None:
-    gpu, urgent, knl = starting(slurm_conf(Layout()), "PartitionName=")
-    assert "Nodes=gpu1,gpu2,gpu3,gpu4 Default=YES PriorityTier=1 PreemptMode=requeue" in gpu
+def test_six_hosts_have_five_partitions_and_urgent_has_the_highest_priority() -> None:
+    gpu, grace, cancel, urgent, knl = starting(slurm_conf(Layout()), "PartitionName=")
+    assert "Default=YES PreemptMode=requeue Nodes=gpu1,gpu2,gpu3,gpu4 PriorityTier=1" in gpu
+    assert "PreemptMode=requeue GraceTime=30 Nodes=gpu1,gpu2,gpu3,gpu4 PriorityTier=1" in grace
+    assert "PreemptMode=cancel GraceTime=30 Nodes=gpu1,gpu2,gpu3,gpu4 PriorityTier=1" in cancel
     assert "Nodes=gpu1,gpu2,gpu3,gpu4 PriorityTier=10 PreemptMode=off" in urgent
     assert "Nodes=knl1,knl2 " in knl
     assert "Default" not in knl.replace("DefaultTime", "")
@@ -48,8 +50,17 @@ def test_a_lab_without_knl_hosts_has_no_knl_partition() -> None:
     assert len(starting(lines, "NodeName=")) == 1
     assert [line.split()[0] for line in starting(lines, "PartitionName=")] == [
         "PartitionName=gpu",
+        "PartitionName=grace",
+        "PartitionName=cancel",
         "PartitionName=urgent",
     ]
+
+
+def test_a_lab_without_accounting_has_no_limits_and_no_database() -> None:
+    (kind,) = starting(slurm_conf(Layout(has_accounting=False)), "AccountingStorage")
+    assert kind == "AccountingStorageType=accounting_storage/none"
+    with pytest.raises(ValueError, match="only with accounting"):
+        Layout(has_accounting=False, max_submit_jobs=5)
 
 
 def test_a_lab_with_one_knl_host_has_a_default_partition_and_no_gpus() -> None:

@@ -4,7 +4,18 @@ from typing import Any, get_args
 
 import pytest
 
-from contract.folder.events import CollectivesChosen, Event, Failed, Finished, Paused, Points, Resumed, Saved, Started
+from contract.folder.events import (
+    CollectivesChosen,
+    Event,
+    Failed,
+    Finished,
+    Paused,
+    Points,
+    Resumed,
+    Saved,
+    Started,
+    Stopped,
+)
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import ENDED, LIVE, State
 from scheduler.outcome.decide import Reading, decide_on_event
@@ -23,6 +34,7 @@ EVENTS: dict[str, Event] = {
     "points": Points(**COMMON, step=1, values={}),
     "saved": Saved(**COMMON, step=1, stall_s=0.0, write_s=0.0, size_bytes=0),
     "paused": Paused(**COMMON, step=1, saved_step=1, reason="SIGTERM to rank 1"),
+    "stopped": Stopped(**COMMON, step=1, signal="SIGTERM"),
     "finished": Finished(**COMMON, step=4),
     "failed": FAILURE,
     "failed/memory": FAILURE.model_copy(update={"failure": FailureKind.OUT_OF_MEMORY}),
@@ -39,6 +51,7 @@ AFTER_EVENT = """
     points          -                    -                    -                    -                    -      -
     saved           -                    -                    -                    -                    -      -
     paused          paused:preempted     cancelled:cancelled  paused:preempted     cancelled:cancelled  -      cancelled:cancelled
+    stopped         paused:preempted     -                    paused:preempted     -                    -      -
     finished        done:done            done:done            done:done            done:done            -      -
     failed          paused:failure       cancelled:cancelled  paused:failure       cancelled:cancelled  -      -
     failed/memory   failed:out_of_memory cancelled:cancelled  failed:out_of_memory cancelled:cancelled  -      -

@@ -15,6 +15,7 @@ from contract.lifecycle.reason import (
     Retried,
     RetriesExhausted,
     RunPaused,
+    RunStopped,
     StopRequested,
     StopSource,
     Suspended,
@@ -50,7 +51,8 @@ def paused_at_limit(before_s: float, trained_s: float) -> dict[str, Any]:
     return SLOW | {"jobs": jobs, "steps": 20, "state": State.PAUSED, "reason": at_limit(trained_s)}
 
 
-NON_ZERO = JobEnd(kind=EndKind.FAILED, detail="NonZeroExitCode")
+STOPPED = RunStopped(signal="SIGTERM")
+PREEMPTED_JOB = {"reported_cause": ExitCause.PREEMPTED}
 UNLISTED = ended(EndKind.UNLISTED, Begun.CLAIMED)
 AT_LIMIT = ended(EndKind.TIME_LIMIT, Begun.CLAIMED)
 NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
@@ -164,8 +166,23 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
         ),
         pytest.param(
             *({}, {}, "failure", {"has_started_again": True, "claim": Claim.ABANDONED}, State.QUEUED),
-            Retried(after=JobEnded(end=NON_ZERO, begun=Begun.NEVER), attempt=2),
+            Retried(after=ended(EndKind.REQUEUED, Begun.NEVER), attempt=2),
             id="a requeued job left at its second start",
+        ),
+        pytest.param(
+            *({"state": State.PAUSED, "reason": STOPPED}, PREEMPTED_JOB, "failure", {}, State.QUEUED),
+            Retried(after=STOPPED, attempt=2),
+            id="ranks left on a signal, and Slurm calls it a failure",
+        ),
+        pytest.param(
+            *({"state": State.PAUSED, "reason": STOPPED}, PREEMPTED_JOB, "time_limit", {}, State.QUEUED),
+            Retried(after=AT_LIMIT, attempt=2),
+            id="ranks left on a signal, and the cluster knows why it was sent",
+        ),
+        pytest.param(
+            *({"state": State.PAUSED, "reason": STOPPED}, PREEMPTED_JOB, "cancelled", {}, State.CANCELLED),
+            ended(EndKind.CANCELLED, Begun.CLAIMED),
+            id="ranks left on the signal of scancel",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from contract.lifecycle.pending_reason import PendingReason
 from scheduler.clusters.cluster import JobHandle, JobStatus, NoAnswerError, Unknown
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.clusters.slurm.job_status import NOT_IN_SQUEUE, UNLISTED
+from scheduler.clusters.slurm.job_status import NOT_IN_SQUEUE, TAKEN_OUT, UNLISTED
 from tests.testing.clusters import Play
 from tests.testing.slurm import MINE, RUNNING, status_of
 
@@ -53,18 +53,20 @@ def test_a_list_that_lacks_a_job_of_squeue_denies_no_job(play: Play, shown: tupl
 
 @pytest.mark.parametrize("other", ["my notebook", MINE])
 @pytest.mark.parametrize(
-    ("listed", "shown"),
+    ("listed", "shown", "status"),
     [
-        ("1_3|PENDING|None|||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE),
-        ("1|RUNNING|None|n1||another", f"JobName=another Comment=JobId=1 JobName={MINE}"),
+        ("1_3|PENDING|None|||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE, TAKEN_OUT),
+        ("1|RUNNING|None|n1||another", f"JobName=another Comment=JobId=1 JobName={MINE}", UNLISTED),
     ],
 )
-def test_one_job_is_denied_whatever_else_is_listed(play: Play, other: str, listed: str, shown: str) -> None:
+def test_one_job_is_denied_whatever_else_is_listed(
+    play: Play, other: str, listed: str, shown: str, status: JobStatus
+) -> None:
     """Forces a long outage of the service: other tasks of the array are pending, or slurmctld reused the id."""
     play("squeue", f'echo "8|RUNNING|None|n1||{other}"; echo "{listed}"')
     play("sacct", FAILS)
     play("scontrol", f'echo "JobId=1 {shown}"')
-    assert status_of("1_2") == [UNLISTED]
+    assert status_of("1_2") == [status]
 
 
 @pytest.mark.parametrize(

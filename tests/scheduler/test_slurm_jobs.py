@@ -19,7 +19,7 @@ from scheduler.clusters.cluster import (
 )
 from scheduler.clusters.rate_limit import Priority, UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
-from scheduler.clusters.slurm.job_status import ACCOUNTING_ONLY, NOT_IN_SQUEUE, UNLISTED
+from scheduler.clusters.slurm.job_status import ACCOUNTING_ONLY, NOT_IN_SQUEUE, TAKEN_OUT, UNLISTED
 from tests.testing.clusters import Play
 from tests.testing.slurm import MINE, RUNNING, status_of
 
@@ -168,7 +168,7 @@ def test_each_task_of_an_array_has_its_own_status(play: Play, pending_tasks: str
     play("sacct", "exit 1")
     play("scontrol", f"echo 'JobId=9 ArrayJobId=9 ArrayTaskId={pending_tasks} JobName={MINE} JobState=PENDING'")
     first, second = status_of("9_2", "9_4")
-    assert first == UNLISTED
+    assert first == TAKEN_OUT, "it was cancelled, unless it has begun (scheduler/jobs/doubted_ends.py)"
     assert isinstance(second, Unknown)
     # a truncated list of tasks may continue with any task, whatever other lines list
     play(

@@ -48,6 +48,13 @@ def test_only_the_failure_of_a_node_names_hosts(state: str) -> None:
     assert status.hosts == (("n1", "n2") if CAUSE_OF[END_STATES[state]] == "node_failure" else ())
 
 
+def test_a_job_that_was_cancelled_after_its_start_names_hosts_for_one_may_have_refused_it() -> None:
+    started, waiting = (translate_state("CANCELLED", "None", "n1", at) for at in ("2026-11-29T11:47:06", "N/A"))
+    assert isinstance(started, Gone)
+    assert isinstance(waiting, Gone)
+    assert (started.hosts, waiting.hosts) == (("n1",), ())
+
+
 @pytest.mark.parametrize(
     ("text", "reason", "kind"),
     [

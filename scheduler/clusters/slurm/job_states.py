@@ -79,4 +79,6 @@ def _ended(kind: EndKind, detail: str, hosts: str, start: str) -> Gone:
     if kind in (EndKind.CANCELLED, EndKind.FAILED):
         with suppress(ValueError):  # N/A, Unknown, None: the job never started
             ended = ended._replace(started_at=datetime.fromisoformat(start).astimezone(UTC))
-    return ended._replace(hosts=tuple(parse_hosts(hosts))) if ended.cause is ExitCause.NODE_FAILURE else ended
+    # a host that refuses a job makes Slurm cancel it (scheduler/jobs/doubted_ends.py)
+    may_be_host = ended.cause is ExitCause.NODE_FAILURE or (kind is EndKind.CANCELLED and ended.started_at)
+    return ended._replace(hosts=tuple(parse_hosts(hosts))) if may_be_host else ended

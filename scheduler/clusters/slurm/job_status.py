@@ -16,6 +16,8 @@ from scheduler.clusters.slurm.job_states import translate_state
 UNLISTED = gone(EndKind.UNLISTED, is_certain=False)
 # the state that accounting gives jobs that a controller lost in a crash; squeue lists first what root cancelled
 CANCELLED_BY_ROOT = "CANCELLED by 0"
+# a task that is cancelled while it is pending leaves no trace; a controller that has the array has lost nothing
+TAKEN_OUT = gone(EndKind.CANCELLED, is_certain=False)
 ACCOUNTING_ONLY = gone(EndKind.ACCOUNTING_ONLY, is_certain=False)
 NO_JOBS = "No jobs in the system"  # scontrol's whole answer if there are none
 NO_SUCH_JOB = "Invalid job id"  # of scontrol's error message for a job that the controller does not have
@@ -140,7 +142,11 @@ def _read_controller(
     if only_id:
         expected &= {only_id}
     is_complete = (bool(shown) or answer.strip() == NO_JOBS) and expected <= {job_id for job_id, _ in shown}
-    return {job: UNLISTED if is_complete and not _is_shown(job, shown) else NOT_IN_SQUEUE for job in jobs}
+    found = dict[JobHandle, JobStatus](dict.fromkeys(jobs, NOT_IN_SQUEUE))
+    for job in jobs if is_complete else ():
+        if not _is_shown(job, shown):
+            found[job] = TAKEN_OUT if (array_id(job.id), job.name) in shown else UNLISTED
+    return found
 
 
 def _parse_shown_jobs(answer: str) -> dict[tuple[str, str], set[int] | None]:

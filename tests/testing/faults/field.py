@@ -11,6 +11,8 @@ from lab.fake_slurm.state import ClusterState
 from tests.testing.servers import Server
 from tests.testing.service import Service
 
+GRACE = "grace"  # the partition whose jobs are asked to end before they are preempted
+PARTITIONS = ("gpu", GRACE)  # of the runs
 WORKERS = ("worker", "worker-2")
 WORKER_MODULE = "tests.testing.faults.hanging_worker"
 

@@ -29,6 +29,7 @@ def mend(limit: int | None = -1) -> None:
     words = ["--rate", there.rate] if there.rate else []
     words += ["--min-job-age", str(there.min_job_age_s), "--max-array-size", str(there.max_array_size)]
     words += ["--max-submit-jobs", str(limit)] if limit else []
+    words += [] if there.has_accounting else ["--no-accounting"]
     subprocess.run([sys.executable, "-m", "lab", "up", *words], check=True, stdout=subprocess.DEVNULL)
     # a controller that was killed gives ids again that its hosts still have ("Duplicate jobid"): they are drained then,
     # until an administrator looks

@@ -1,17 +1,18 @@
 """The faults that chaos chooses from: each forces one and mends it, on the lab under a whole team's service."""
 
 import time
+from typing import Any
 
 from contract.lifecycle.state import LIVE
 from tests.testing.faults import lab
 from tests.testing.faults.audit import hosts_of
-from tests.testing.faults.field import WORKERS, Field, Mishap
+from tests.testing.faults.field import GRACE, WORKERS, Field, Mishap
 from tests.testing.faults.hostile_mishaps import daemon_silent, disk_full, hostile_runs, invalid_lines, tick_hung
+from tests.testing.faults.long_mishaps import LONG_MISHAPS
 from tests.testing.faults.programs.mishaps import PROGRAM_MISHAPS
 from tests.testing.servers import Server
 
 LIGHT_BATCH, REAL_BATCH = 128, 96  # by which the program of the jobs tells a real trainer from a light one
-HOST_DOWN_S = 40.0  # SlurmdTimeout is 30: a host that is mended earlier may leave Slurm with a job that is no more
 
 
 def part_killed(part: str) -> Mishap:
@@ -73,15 +74,30 @@ def rank_killed(on: Field) -> bool:
     return True
 
 
-def host_killed(on: Field) -> bool:
-    lab.kill_host(on.dice.choice(lab.hosts()))
-    time.sleep(HOST_DOWN_S)
+def controller_killed_at_a_start(on: Field) -> bool:
+    """SIGKILL to slurmctld as soon as Slurm shows one more job as running; it is back a second later."""
+    before, until = {job.id for job in lab.jobs()}, time.monotonic() + on.patience_s
+    while not any(job.state == "RUNNING" and job.id not in before for job in lab.jobs()):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    lab.kill_daemon("slurmctld")
+    time.sleep(1.0)
     lab.mend()
     return True
 
 
 def preempted(on: Field) -> bool:
+    return _preempt(on, on.running())
+
+
+def preempted_with_a_grace(on: Field) -> bool:
+    """Preempt a run of a partition in which Slurm asks the ranks to end, and waits for half a minute."""
     run = on.running()
+    return run is not None and run["spec"]["resources"]["partition"] == GRACE and _preempt(on, run)
+
+
+def _preempt(on: Field, run: dict[str, Any] | None) -> bool:
     hosts = hosts_of(run) if run else []
     return bool(hosts) and lab.tried(lambda: lab.preempt(on.dice.choice(hosts)))
 
@@ -112,10 +128,11 @@ MISHAPS: dict[str, Mishap] = {
     "PostgreSQL restarted": server_restarted("postgres"),
     "Redis flushed and restarted": server_restarted("redis"),
     "slurmctld killed": daemon_killed("slurmctld"),
+    "slurmctld killed as a job starts": controller_killed_at_a_start,
     "slurmdbd killed": daemon_killed("slurmdbd"),
     "rank killed": rank_killed,
-    "host killed": host_killed,
     "preempted": preempted,
+    "preempted with a grace": preempted_with_a_grace,
     "requeued by hand": requeued,
     "cancelled by hand": cancelled_by_hand,
     "sbatch accepted, then timed out": answers_spoilt("sbatch", "accept-then-timeout"),
@@ -133,4 +150,5 @@ MISHAPS: dict[str, Mishap] = {
     "munge silent": daemon_silent("munged", 8),
     "disk full": disk_full,
     **PROGRAM_MISHAPS,
+    **LONG_MISHAPS,
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.testing.faults import hostile
-from tests.testing.faults.field import Field
+from tests.testing.faults.field import PARTITIONS, Field
 from tests.testing.faults.mishaps import LIGHT_BATCH, REAL_BATCH
 from tests.testing.faults.programs import load
 from tests.testing.service import ENDED
@@ -21,7 +21,7 @@ base:
   schedule: {{kind: constant, rate: 0.02}}
   batch: {batch}
   epochs: {epochs}
-  resources: {{kind: slurm, partition: gpu, minutes: 4}}
+  resources: {{kind: slurm, partition: {partition}, minutes: 4}}
   retries: {{failure: 20, node_failure: 20, backoff_s: 1, backoff_most_s: 4}}
 axes: {{seed: {seeds}}}
 {pack}
@@ -64,7 +64,8 @@ def _submit_engine_runs(field: Field, dice: random.Random) -> None:
     seeds = [0] if is_real else list(range(dice.randint(1, 5)))
     batch, epochs = (REAL_BATCH, 2) if is_real else (LIGHT_BATCH, dice.randint(2, 8))
     pack = f"pack: {dice.randint(2, 4)}" if len(seeds) > 1 and dice.random() < PACKED else ""
-    posted = field.service.post_until_answered(SPEC.format(seeds=seeds, epochs=epochs, batch=batch, pack=pack))
+    asked = {"partition": dice.choice(PARTITIONS), "seeds": seeds, "epochs": epochs, "batch": batch, "pack": pack}
+    posted = field.service.post_until_answered(SPEC.format(**asked))
     field.engines += posted
     field.real += posted if is_real else []
 

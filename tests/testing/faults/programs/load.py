@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.testing.faults.field import PARTITIONS
 from tests.testing.faults.programs import script
 
 STEPS, STEP_S, SAVE_EVERY = (40, 120), 0.2, 5
@@ -75,15 +76,23 @@ def choose(dice: random.Random, ledger: Path) -> Load:
         "seed": 0,
     }
     pack = dice.randint(2, HOST_CPUS // variant.ranks) if is_packed and runs > 1 else None
-    return Load(variant, document_of(variant, parameters, ledger, runs=runs, pack=pack))
+    partition = dice.choice(PARTITIONS)
+    return Load(variant, document_of(variant, parameters, ledger, runs=runs, pack=pack, partition=partition))
 
 
 def document_of(
-    variant: Variant, parameters: dict[str, Any], ledger: Path, *, runs: int = 1, pack: int | None = None
+    variant: Variant,
+    parameters: dict[str, Any],
+    ledger: Path,
+    *,
+    runs: int = 1,
+    pack: int | None = None,
+    partition: str = "gpu",
 ) -> str:
     """Return an experiment of so many runs of one variant."""
     axes = {"parameters.seed": list(range(runs))}
     base = _base(variant, {"fails": 0, "fail_at": 0, "how": "exit", "seed": 0, **parameters}, ledger)
+    base["resources"]["partition"] = partition
     return json.dumps({"name": f"program {variant.name}", "base": base, "axes": axes, "pack": pack})
 
 
@@ -103,6 +112,6 @@ def _base(variant: Variant, parameters: dict[str, Any], ledger: Path) -> dict[st
         "metrics": SOURCES[variant.way],
         "steps": parameters["steps"],
         "stall_minutes": STALL_MINUTES,
-        "resources": {"kind": "slurm", "partition": "gpu", "minutes": 4, **shape},
+        "resources": {"kind": "slurm", "minutes": 4, **shape},
         "retries": {"failure": 20, "node_failure": 20, "backoff_s": 1, "backoff_most_s": 4},
     }
