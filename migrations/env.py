@@ -6,6 +6,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 import store.artifacts.table
+import store.call_tables
 import store.lifecycle.tags
 import store.metrics.figures
 import store.metrics.table

@@ -126,12 +126,12 @@ _LIVE_COLUMNS = (
 
 
 def live(db: Session, *, ended_after: datetime) -> list[LiveRun]:
-    """Return live runs, and runs that ended after `ended_after`: a slow file system may still show their last lines."""
+    """Return live runs, and runs whose end was stored after `ended_after`: a slow file system may still show lines."""
     query = select(*_LIVE_COLUMNS).join(Job, IS_CURRENT)
     running = db.execute(query.where(Run.state.in_(LIVE))).all()
     # a query of its own, so that each uses its index
     # and without the state, which an ended run never leaves: SQLite would read all ended runs by their state
-    just_ended = (Run.ended_at > ended_after, Job.external_id.is_not(None))
+    just_ended = (Run.ended_at.is_not(None), Run.moved_at > ended_after, Job.external_id.is_not(None))
     rows = [*running, *db.execute(query.where(*just_ended))]
     return sorted((LiveRun._make(row) for row in rows), key=lambda run: run.id)
 
@@ -147,11 +147,11 @@ class ReadRun(NamedTuple):
 
 
 def read_lately(db: Session, *, ended_after: datetime) -> list[ReadRun]:
-    """Return live and paused runs, and those that ended after `ended_after`, oldest first."""
+    """Return live and paused runs, and those whose end was stored after `ended_after`, oldest first."""
     query = select(Run.id, Run.key, Run.experiment_id, Run.cursor, Run.rank_cursors)
     # queries of their own, so that each uses its index
     live = db.execute(query.where(Run.state.in_([*LIVE, State.PAUSED]))).all()
-    ended = db.execute(query.where(Run.ended_at > ended_after)).all()
+    ended = db.execute(query.where(Run.ended_at.is_not(None), Run.moved_at > ended_after)).all()
     return [ReadRun._make(row) for row in sorted({row.id: row for row in (*live, *ended)}.values())]
 
 

@@ -99,10 +99,11 @@ class LiveJobs(NamedTuple):
 def count_live_jobs(db: Session, cluster: str, *, ended_after: datetime, besides: str = "") -> dict[str, LiveJobs]:
     """Return the numbers of jobs by queue, without the submission `besides`.
 
-    A job whose run ended after `ended_after` counts as leaving until the cluster is seen to have ended the job.
+    A job whose run was seen to end after `ended_after` counts as leaving until its cluster is seen to have ended it.
     """
     counts: dict[str, LiveJobs] = defaultdict(LiveJobs)
-    is_leaving = (Run.ended_at > ended_after, Job.external_id.is_not(None), Job.observed_end.is_(None), ~Job.is_gone)
+    has_just_ended = (Run.ended_at.is_not(None), Run.moved_at > ended_after)
+    is_leaving = (*has_just_ended, Job.external_id.is_not(None), Job.observed_end.is_(None), ~Job.is_gone)
     for tasks, has_id, queue in db.execute(_tasks(besides, *_live(cluster))):
         field = "accepted" if has_id else "submitting"
         counts[queue] = counts[queue]._replace(**{field: getattr(counts[queue], field) + tasks})

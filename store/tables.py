@@ -92,6 +92,7 @@ class Run(Table):
         Index("ix_runs_state", "state", "id"),  # in the order of lists
         Index("ix_runs_state_ended_at", "state", "ended_at", sqlite_where=HAS_ENDED, postgresql_where=HAS_ENDED),
         Index("ix_runs_created_at", "created_at", "id"),  # store/lists/order.py finds the least id without a row
+        Index("ix_runs_moved_at", "moved_at", sqlite_where=HAS_ENDED, postgresql_where=HAS_ENDED),  # ended lately
         Index("ix_runs_points", "ended_at", sqlite_where=HAS_POINTS, postgresql_where=HAS_POINTS),
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
         Index("ix_runs_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
@@ -132,7 +133,8 @@ class Run(Table):
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported
     created_at: Mapped[datetime] = mapped_column(default=now)
-    moved_at: Mapped[datetime] = mapped_column(default=now)  # when `state` last changed
+    moved_at: Mapped[datetime] = mapped_column(default=now)  # when the service last stored a change of `state`
+    # by the run's own events and its cluster's report, however late the service read them (scheduler/events/moments)
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
     notes: Mapped[str] = mapped_column(default="", server_default="")
@@ -180,6 +182,8 @@ class Job(Table):
     # what the run reports
     reported_cause: Mapped[ExitCause | None]  # of its end; node_failure is a suspicion
     hosts: Mapped[list[str]] = mapped_column(default=list)
+    started_at: Mapped[datetime | None]  # when all its ranks were connected
+    clock_shift_s: Mapped[float] = mapped_column(default=0.0, server_default="0")  # added to the times of its events
     # what the service has asked of the cluster
     stop_requested_at: Mapped[datetime | None]
     kill_requested_at: Mapped[datetime | None]  # the last kill
@@ -243,34 +247,6 @@ class Tick(Table):
     lag_s: Mapped[float] = mapped_column(default=0.0, server_default="0")  # ages of their first points when stored
 
 
-class CallSlot(Table):
-    """One call of a cluster's commands that is allowed per minute; there are as many slots as calls."""
-
-    __tablename__ = "call_slots"
-    cluster: Mapped[str] = mapped_column(primary_key=True)
-    slot: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    at: Mapped[float]  # seconds since 1970 when it was last used
-    kind: Mapped[str] = mapped_column(default="", server_default="")  # of the call that used it
-
-
-class CallKind(Table):
-    """A kind of a cluster's calls: how many slots only this kind may use, and when it last used a slot."""
-
-    __tablename__ = "call_kinds"
-    cluster: Mapped[str] = mapped_column(primary_key=True)
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    reserve: Mapped[int]
-    at: Mapped[float]  # seconds since 1970; 0 before the first call
-
-
-class NoAnswer(Table):
-    """When a cluster's controller last gave no answer; 0 once it answers again."""
-
-    __tablename__ = "silences"
-    cluster: Mapped[str] = mapped_column(primary_key=True)
-    at: Mapped[float]  # seconds since 1970
-
-
 class SubmitLimit(Table):
     """What refusals and accepted submissions show of the number of jobs that a cluster admits in one queue.
 
@@ -287,14 +263,3 @@ class SubmitLimit(Table):
     probe_at: Mapped[datetime | None]  # from then on one submission may exceed `accepted`
     accepted_at: Mapped[datetime | None]  # the last accepted submission
     message: Mapped[str] = mapped_column(default="")  # of the last refusal, the cluster's own
-
-
-class CallCount(Table):
-    """How often each of a cluster's commands was called, how it ended and how long it took."""
-
-    __tablename__ = "call_counts"
-    cluster: Mapped[str] = mapped_column(primary_key=True)
-    command: Mapped[str] = mapped_column(primary_key=True)
-    outcome: Mapped[str] = mapped_column(primary_key=True)
-    count: Mapped[int] = mapped_column(BigInteger)
-    seconds: Mapped[float]

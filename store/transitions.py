@@ -53,11 +53,23 @@ def insert_recorded(db: Session, rows: Sequence[Mapping[str, Any]], source: str)
     return ids
 
 
-def apply(db: Session, run: Run, job: Job | None, transition: Transition, **columns: object) -> None:
-    """Change a run whose row this transaction has locked; raise ValueError for an illegal move."""
-    old, at = run.state, now()
+def last_moved_at(db: Session, run: Run) -> datetime:
+    """Return the moment of a run's last move, by its history."""
+    newest = select(Move.at).where(Move.run_id == run.id).order_by(Move.id.desc()).limit(1)
+    return db.scalar(newest) or run.created_at
+
+
+def apply(
+    db: Session, run: Run, job: Job | None, transition: Transition, at: datetime | None = None, **columns: object
+) -> None:
+    """Change a run whose row this transaction has locked; raise ValueError for an illegal move.
+
+    `at` is when what the move follows from happened; without it that is now.
+    """
+    old, present = run.state, now()
+    at = at or present
     _check(old, transition.new)
-    for name, value in _changes(run, transition.new, transition.reason, at, columns).items():
+    for name, value in _changes(run, transition.new, transition.reason, at, {"moved_at": present, **columns}).items():
         setattr(run, name, value)
     db.add(Move(run_id=run.id, old=old, new=transition.new, reason=transition.reason, at=at))
     changes.record_runs(db, [run.id])
@@ -96,15 +108,22 @@ def begin_submission(db: Session, run_ids: Sequence[int], attempt: int) -> None:
 
 
 def apply_to_submission(
-    db: Session, name: str, new: State, reason: Reason | None = None, *, job_id: str | None = None, **columns: Any
+    db: Session,
+    name: str,
+    new: State,
+    reason: Reason | None = None,
+    *,
+    job_id: str | None = None,
+    at: datetime | None = None,
+    **columns: Any,
 ) -> list[int]:
     """Change all runs of a submission that are still submitting; return their ids.
 
     With `job_id` the cluster has the submission under that id, and each job gets its own external id. Otherwise the
-    cluster has no job of that name, and the jobs count as gone.
+    cluster has no job of that name, and the jobs count as gone. `at` is when the cluster took it, if that is long ago.
     """
     run_ids = lock_submission(db, name, Run.state == State.SUBMITTING)
-    _move_locked(db, run_ids, State.SUBMITTING, new, reason, columns)
+    _move_locked(db, run_ids, State.SUBMITTING, new, reason, columns, at)
     jobs = lock_jobs(db, Job.name == name, Job.run_id.in_(run_ids))
     if job_id is None:
         _close_jobs(db, jobs)
@@ -200,15 +219,22 @@ def _changes(
 
 
 def _move_locked(
-    db: Session, run_ids: Sequence[int], old: State, new: State, reason: Reason | None, columns: Mapping[str, Any]
+    db: Session,
+    run_ids: Sequence[int],
+    old: State,
+    new: State,
+    reason: Reason | None,
+    columns: Mapping[str, Any],
+    at: datetime | None = None,
 ) -> None:
     """Change locked runs, all of them in state `old`, in one statement."""
     _check(old, new)
     if not run_ids:
         return
-    at = now()
+    present = now()
+    at = at or present
     ended = {"ended_at": at} if new in ENDED else {}
-    change = {"state": new, "reason": reason, "moved_at": at, **ended, **columns}
+    change = {"state": new, "reason": reason, "moved_at": present, **ended, **columns}
     db.execute(_quietly(update(Run).where(Run.id.in_(run_ids), Run.state == old).values(change)))
     db.execute(insert(Move), [{"run_id": id_, "old": old, "new": new, "reason": reason, "at": at} for id_ in run_ids])
     changes.record_runs(db, run_ids)

@@ -71,9 +71,9 @@ class RunView(DescribedModel):
     created_at: datetime = Field(examples=[MOMENT])
     """When the experiment was stored."""
     started_at: datetime | None = Field(examples=[MOMENT])
-    """When the first attempt began to train; null before."""
+    """When the first attempt began to train, as it reported; null before."""
     ended_at: datetime | None = Field(examples=[MOMENT])
-    """When the run was done, failed or cancelled; null before."""
+    """When the run was done, failed or cancelled, as it or its cluster reported; null before."""
     step: int = Field(examples=[1200])
     """The newest stored step; 0 before the first."""
     steps: int = Field(examples=[4875])
@@ -96,7 +96,7 @@ class MoveView(DescribedModel):
     new: State
     """State after."""
     at: datetime = Field(examples=[MOMENT])
-    """When the state changed."""
+    """When the state changed, as the run or its cluster reported; else when the service changed it."""
     reason: str | None = Field(examples=["another job preempted the job"])
     """Why the state changed, as a sentence; null if the change needs no reason."""
 
@@ -109,7 +109,7 @@ class AttemptView(DescribedModel):
     job_id: str | None = Field(examples=["4711"])
     """The cluster's id of the attempt's job; null if the cluster never had one."""
     ended_at: datetime = Field(examples=[MOMENT])
-    """When the service decided that the attempt had ended."""
+    """When the attempt ended, as its run or its cluster reported; else when the service saw its end."""
     step: int = Field(examples=[1200])
     """The last stored step."""
     cause: ExitCause

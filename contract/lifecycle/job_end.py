@@ -1,5 +1,6 @@
 """How a job ended, as its cluster reports it."""
 
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
@@ -66,3 +67,4 @@ class JobEnd(BaseModel):
     kind: EndKind
     detail: str | None = None  # the cluster's own word
     exit_code: int | None = None
+    at: datetime | None = None  # when, where the cluster says so

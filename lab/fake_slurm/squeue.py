@@ -11,7 +11,7 @@ TOP_PRIORITY = 4_294_901_760  # of the first job, as in a Slurm without the plug
 
 
 def squeue(cluster: ClusterState, words: Sequence[str]) -> str:
-    """Support -h, -r, -t all, --me, --name=..., and -o with %i %F %j %T %t %r %R %S %u %P %D %M %N %Q."""
+    """Support -h, -r, -t all, --me, --name=..., and -o with %i %F %j %T %t %r %R %S %e %u %P %D %M %N %Q."""
     options = _parse(words, "-o", "-t")
     jobs = _filter(cluster, options, words)
     known_after = time.time() - cluster.get_number("min_job_age_s")
@@ -85,6 +85,7 @@ def _format(pattern: str, name: str, job: Job) -> str:
         "%r": job.reason,
         "%R": f"({job.reason})" if job.state == PENDING else job.hosts,
         "%S": _timestamp(job.started) if job.started else "N/A",
+        "%e": _timestamp(job.ended) if job.ended else "N/A",
         "%u": job.user,
         "%P": job.partition,
         "%D": str(job.nodes),

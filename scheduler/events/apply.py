@@ -1,6 +1,7 @@
 """Application of what runs report: points, cursors and transitions of several runs in one transaction."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
@@ -10,9 +11,10 @@ from contract.folder.outputs.record import OutputsRecord
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from contract.spec.any_run import read_run
+from scheduler.events.moments import Moments
 from scheduler.events.rank_points import RankPoints
 from scheduler.events.tail import Tail
-from scheduler.outcome.decide import Reading, Wait, decide, decide_on_event
+from scheduler.outcome.decide import Wait, decide, decide_on_event
 from scheduler.outcome.evidence import Evidence
 from scheduler.outcome.outputs import accepted_artifacts
 from scheduler.outcome.retry import Outcome
@@ -34,6 +36,7 @@ class RunReport(NamedTuple):
     evidence: Evidence | None = None
     ranks: RankPoints = RankPoints()
     outputs: OutputsRecord | None = None  # of a run that reports its end
+    last_sign: float | None = None  # when a job that is gone last wrote to its folder
 
     @property
     def more(self) -> bool:
@@ -108,20 +111,27 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, 
     note_losses(db, run.id, step, run.latest, latest)
     run.latest = runs.merge_latest(run.latest, latest)
     changes.record_runs(db, [run.id])
-    reading, before = Reading(events, now(), report.outputs), run.state
+    before = run.state
+    moments = Moments(transitions.last_moved_at(db, run), now(), job.clock_shift_s)
     for event in events:
         if isinstance(event, Resumed) and event.attempt <= run.attempt:  # so there are no more rows than attempts
             restarts.store_restart(db, run.id, event)
-        if isinstance(event, Started) and event.attempt == run.attempt and run.state is State.PENDING:
+        if isinstance(event, Points | Saved) or event.attempt != run.attempt:
+            continue
+        if isinstance(event, Started) and run.state is State.PENDING:
             job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None
-        _carry_out(db, run, job, decide_on_event(run, job, event, reading))
+            at = job.started_at = moments.of_start(event.at)
+            job.clock_shift_s = moments.shift_s
+        else:
+            at = moments.of_event(event.at)
+        _carry_out(db, run, job, decide_on_event(run, job, event, report.outputs), at)
     if run.state is State.DONE and before is not State.DONE:
         _store_artifacts(db, run, report)
     if report.evidence and not report.more:
         outcome = decide(run, job, report.evidence)
         if outcome and not isinstance(outcome, Wait):
             job.is_gone = True
-            _carry_out(db, run, job, outcome)
+            _carry_out(db, run, job, outcome, moments.of_end(report.evidence, report.last_sign))
 
 
 def _store_artifacts(db: Session, run: Run, report: RunReport) -> None:
@@ -131,7 +141,7 @@ def _store_artifacts(db: Session, run: Run, report: RunReport) -> None:
     insert_artifacts(db, run.id, run.attempt, list(found.values()), has_retention=has_retention)
 
 
-def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None:
+def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None, at: datetime) -> None:
     if outcome is None:
         return
     columns: dict[str, Any] = {}
@@ -143,4 +153,4 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None) -> None
         columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}
         if outcome.retry.ends_request:
             columns |= {"stop_requested_at": None, "stop_source": None}
-    transitions.apply(db, run, job, outcome.transition, **columns)
+    transitions.apply(db, run, job, outcome.transition, at, **columns)

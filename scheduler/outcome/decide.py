@@ -1,7 +1,5 @@
 """Decisions on runs: pure functions from what is known to a transition. They use no clock, no file and no database."""
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Final, NamedTuple
 
 from contract.folder.events import Event, Failed, Finished, Paused, Started, Stopped
@@ -32,14 +30,6 @@ class Wait(NamedTuple):
 WAIT: Final = Wait()
 
 
-class Reading(NamedTuple):
-    """The events that were read together, the moment of reading, and the record of outputs of a run that finished."""
-
-    events: Sequence[Event]
-    at: datetime
-    outputs: OutputsRecord | None = None
-
-
 def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
     """Return what follows from the end of a run's job; None if the run has ended already. `run.jobs` must be loaded."""
     if run.state not in LIVE:
@@ -50,8 +40,8 @@ def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
     return decide_retry(run, job, cause, _explain(job, evidence, cause), evidence.report)
 
 
-def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outcome | None:
-    """Return what follows from an event that the run reports; None if nothing does."""
+def decide_on_event(run: Run, job: Job, event: Event, outputs: OutputsRecord | None = None) -> Outcome | None:
+    """Return what follows from an event that a run reports; None if nothing does. `outputs`: of a run that finished."""
     if event.attempt != run.attempt or run.state not in LIVE:
         return None
     match event:
@@ -62,13 +52,13 @@ def decide_on_event(run: Run, job: Job, event: Event, reading: Reading) -> Outco
         case _ if run.state is State.PAUSED:
             return None  # its end is reported: repeated or followed by another report, the run waits for its job to end
         case Finished():
-            return _decide_on_finish(run, reading.outputs)
+            return _decide_on_finish(run, outputs)
         case Failed():
             return _decide_on_failure(run, job, event)
         case Stopped(signal=signal) if not run.stop_requested_at:
             return Outcome(Transition(State.PAUSED, RunStopped(signal=signal), reported_cause=ExitCause.PREEMPTED))
         case Paused(step=step, reason=message):
-            trained = trained_for(run, event, reading.events, reading.at)
+            trained = trained_for(run, job, event)
             cause = reported_pause_cause(run, event, trained)
             reason = RunPaused(step=step, message=message, cause=cause, trained_s=trained.total_seconds())
             return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
@@ -100,7 +90,7 @@ def _explain(job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
     """Return what is known of the end of a job whose run reported none itself."""
     if evidence.rank_failure is not None and cause is not ExitCause.CANCELLED:  # ranks fail because the job is ended
         return RankFailed(message=evidence.rank_failure, failure=evidence.rank_failure_kind)
-    end = evidence.gone.end
+    end = evidence.gone.end.model_copy(update={"at": None})  # equal ends have equal reasons
     if cause is ExitCause.PREEMPTED and evidence.has_started_again:
         end = JobEnd(kind=EndKind.REQUEUED)  # the cluster reports how the second start left, which the claim refused
     if evidence.claim is Claim.HELD:

@@ -1,10 +1,9 @@
 """The exit cause of an attempt: its cluster's report and the run's own report, weighed against each other."""
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
-from contract.folder.events import Event, Paused, Started
+from contract.folder.events import Paused
 from contract.folder.job_identity import LEFT_EXIT_CODES, time_limit_warning_s
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
@@ -70,14 +69,10 @@ def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 
 
-def trained_for(run: Run, paused: Paused, events: Sequence[Event], at: datetime) -> timedelta:
-    """Return for how long an attempt trained before it paused.
-
-    `events` were read together with `paused`, `at` is now.
-    """
-    mine = (event for event in events if isinstance(event, Started) and event.attempt == paused.attempt)
-    started = next(mine, None)  # else it was read before, and its moment stored
-    return timedelta(seconds=paused.at - started.at) if started else at - run.moved_at
+def trained_for(run: Run, job: Job, paused: Paused) -> timedelta:
+    """Return for how long an attempt trained before it paused."""
+    started_at = job.started_at or run.moved_at  # an earlier version stored no start of a job
+    return timedelta(seconds=paused.at + job.clock_shift_s - started_at.timestamp())
 
 
 def reported_pause_cause(run: Run, paused: Paused, trained: timedelta) -> ExitCause:

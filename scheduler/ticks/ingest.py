@@ -25,6 +25,7 @@ from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
 from scheduler.events.apply import RunReport, apply_reports
 from scheduler.events.collector import garbage_collection_paused
+from scheduler.events.moments import read_last_sign
 from scheduler.events.outputs import read_finished_outputs
 from scheduler.events.rank_points import read_rank_points, unread_of_ranks
 from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
@@ -209,7 +210,8 @@ def _read_one(
         tail = Tail([], run.cursor, True)
     is_read = is_gone and not ranks.more
     evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
-    report = RunReport(run, tail, evidence, ranks, read_finished_outputs(folder, run, tail))
+    last_sign = read_last_sign(folder, run.attempt) if evidence else None
+    report = RunReport(run, tail, evidence, ranks, read_finished_outputs(folder, run, tail), last_sign)
     return report if evidence or report.size_bytes else None
 
 

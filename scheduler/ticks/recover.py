@@ -131,7 +131,8 @@ def _settle(context: Context, name: str, expired: Sequence[Pair], job_id: str | 
         if found := job_id or next((holder for holder in holders.values() if holder not in NO_JOBS), None):
             is_task = not job_id and expired[0][1].array_task is not None
             external_id = array_id(found) if is_task else found
-            transitions.apply_to_submission(db, name, State.PENDING, FoundByName(), job_id=external_id)
+            at = max(job.lease_renewed_at for _, job in expired)  # the job may have run since then
+            transitions.apply_to_submission(db, name, State.PENDING, FoundByName(), job_id=external_id, at=at)
         elif UNREADABLE not in holders.values() and not context.clusters[expired[0][0].cluster].is_local:
             jobs.write_given_up(db, name)  # a slow controller may accept the job later
     return bool(found) or UNREADABLE not in holders.values()

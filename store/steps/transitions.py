@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.notification import NotifyEvent
@@ -52,20 +52,27 @@ def _move_all(db: Session, wanted: Sequence[StepChange]) -> set[int]:
     if new not in STEP_MOVES[old]:
         raise ValueError(f"a step may not go from {old} to {new}")
     at = now()
+    # a step ends with the last of its runs, however late the service reads that
+    last = select(func.max(Run.ended_at)).where(Run.step_id == Step.id, Run.deleted_at.is_(None))
+    end = func.coalesce(last.scalar_subquery(), at) if old is StepState.RUNNING else at
     change = {
         "state": new,
         "reason": reason,
         "moved_at": at,
-        "ended_at": None if new in OPEN_STEPS else at,
+        "ended_at": None if new in OPEN_STEPS else end,
         **({"expanded_at": at} if (old, new) == (StepState.WAITING, StepState.RUNNING) else {}),
     }
     # a step that waits has no runs, so one that has got them never waits again
     unchanged = [Step.id.in_([one.step_id for one in wanted]), Step.state == old]
     unchanged += [Step.expanded_at.is_(None)] if StepState.WAITING in (old, new) else []
-    query = update(Step).where(*unchanged).values(change).returning(Step.id, Step.experiment_id, Step.name)
+    query = (
+        update(Step).where(*unchanged).values(change).returning(Step.id, Step.experiment_id, Step.name, Step.ended_at)
+    )
     rows = db.execute(query.execution_options(synchronize_session=False)).all()
     if rows:
-        moves = [{"step_id": row.id, "old": old, "new": new, "reason": reason, "at": at} for row in rows]
+        moves = [
+            {"step_id": row.id, "old": old, "new": new, "reason": reason, "at": row.ended_at or at} for row in rows
+        ]
         db.execute(insert(StepMove), moves)
     for row in rows:
         changes.record_experiment(db, row.experiment_id)

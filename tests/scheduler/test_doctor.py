@@ -20,8 +20,8 @@ from scheduler.doctor.examine import run_checks
 from scheduler.doctor.slurm import check_slurm
 from scheduler.doctor.waiting_rate_limit import NOT_COUNTED, WAIT_ENDED, WAITING, WaitingRateLimit
 from store import rate_limit
+from store.call_tables import CallSlot
 from store.session import snapshot, transaction
-from store.tables import CallSlot
 from tests.testing.clusters import Play
 from tests.testing.slurm import GOOD, PARTITION, URGENT
 

@@ -84,7 +84,6 @@ def test_sigusr2_means_the_time_limit_only_in_a_job_that_is_about_to_reach_it(
     report(context, run_id, STARTED.model_copy(update={"attempt": 2, "at": 100.0}), *([paused] if is_together else []))
     ingest(context)
     if not is_together:
-        make_older(context, run_id, moved_at=ran_s)
         report(context, run_id, paused)
         ingest(context)
     assert (read(context, run_id).state, job_of(context, run_id).reported_cause) == (State.PAUSED, cause)

@@ -19,7 +19,7 @@ FAILS = "exit 1"
 NODE = "n1|gpu*|up|1:00:00|NO|idle|0/8/0/8|4000|(null)|(null)"
 
 
-@pytest.mark.parametrize("line", ["1|RUN", "garbage", "1|RUNNING|None|n1|", "||||", "|||||"])
+@pytest.mark.parametrize("line", ["1|RUN", "garbage", "1|RUNNING|None|n1||", "|||||", "||||||"])
 def test_a_line_that_is_cut_off_gives_no_status(play: Play, line: str) -> None:
     """Forces the fault: squeue's answer is cut off; there is no accounting, and the controller is down."""
     play("squeue", f'printf "{line}"')
@@ -45,7 +45,7 @@ def test_garbage_neither_finds_a_job_nor_denies_one(play: Play, garbage: str) ->
 )
 def test_a_list_that_lacks_a_job_of_squeue_denies_no_job(play: Play, shown: tuple[str, ...], status: JobStatus) -> None:
     """Forces the fault: squeue's answer lacks two jobs, and the controller's list may be partial as well."""
-    play("squeue", f'echo "8|RUNNING|None|n1||{MINE}"')
+    play("squeue", f'echo "8|RUNNING|None|n1|||{MINE}"')
     play("sacct", FAILS)
     play("scontrol", "; ".join(f"echo JobId={job_id} JobName={MINE}" for job_id in shown))
     assert status_of("1", "2", "8") == [status, UNLISTED if "8" in shown else status, RUNNING]
@@ -55,15 +55,15 @@ def test_a_list_that_lacks_a_job_of_squeue_denies_no_job(play: Play, shown: tupl
 @pytest.mark.parametrize(
     ("listed", "shown", "status"),
     [
-        ("1_3|PENDING|None|||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE, TAKEN_OUT),
-        ("1|RUNNING|None|n1||another", f"JobName=another Comment=JobId=1 JobName={MINE}", UNLISTED),
+        ("1_3|PENDING|None||||" + MINE, "ArrayJobId=1 ArrayTaskId=3-9 JobName=" + MINE, TAKEN_OUT),
+        ("1|RUNNING|None|n1|||another", f"JobName=another Comment=JobId=1 JobName={MINE}", UNLISTED),
     ],
 )
 def test_one_job_is_denied_whatever_else_is_listed(
     play: Play, other: str, listed: str, shown: str, status: JobStatus
 ) -> None:
     """Forces a long outage of the service: other tasks of the array are pending, or slurmctld reused the id."""
-    play("squeue", f'echo "8|RUNNING|None|n1||{other}"; echo "{listed}"')
+    play("squeue", f'echo "8|RUNNING|None|n1|||{other}"; echo "{listed}"')
     play("sacct", FAILS)
     play("scontrol", f'echo "JobId=1 {shown}"')
     assert status_of("1_2") == [status]
@@ -75,7 +75,7 @@ def test_one_job_is_denied_whatever_else_is_listed(
 def test_another_job_of_the_user_hides_no_end_whatever_its_name_and_its_parts(
     play: Play, job_id: str, name: str
 ) -> None:
-    play("squeue", f'echo "{job_id}|RUNNING|None|n1||{name}"')
+    play("squeue", f'echo "{job_id}|RUNNING|None|n1|||{name}"')
     play("sacct", FAILS)
     play("scontrol", f'echo "JobId=8 JobName={name}"')
     assert status_of("1", "2") == [UNLISTED, UNLISTED]

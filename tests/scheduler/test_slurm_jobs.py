@@ -32,7 +32,7 @@ NO_SUCH_JOB = 'echo "Invalid job id specified" >&2; exit 1'
 
 def test_one_call_of_squeue_gives_the_status_of_all_jobs(play: Play, tmp_path: Path) -> None:
     listed = ("1|RUNNING|None|n1", "2_7|PENDING|Priority|", "3|TIMEOUT|TimeLimit|n1", "4|NODE_FAIL|None|n[1-2]")
-    lines = "".join(f"{line}||{MINE}\\n" for line in listed)
+    lines = "".join(f"{line}|||{MINE}\\n" for line in listed)
     play("squeue", f'echo "$*" >> {tmp_path}/calls; printf "{lines}"')
     assert status_of("1", "2_7", "3", "4") == [
         RUNNING,
@@ -47,7 +47,7 @@ def test_one_call_of_squeue_gives_the_status_of_all_jobs(play: Play, tmp_path: P
     ("start", "started_at"), [("2026-03-01T10:00:07", "2026-03-01T10:00:07"), ("N/A", None), ("Unknown", None)]
 )
 def test_a_cancelled_job_has_the_start_that_slurm_states(play: Play, start: str, started_at: str | None) -> None:
-    play("squeue", f'echo "1|CANCELLED|None|n1|{start}|{MINE}"')
+    play("squeue", f'echo "1|CANCELLED|None|n1|{start}|{start}|{MINE}"')
     (status,) = status_of("1")
     assert isinstance(status, Gone)
     local = status.started_at and status.started_at.astimezone().replace(tzinfo=None).isoformat()
@@ -55,11 +55,24 @@ def test_a_cancelled_job_has_the_start_that_slurm_states(play: Play, start: str,
 
 
 @pytest.mark.parametrize("command", ["squeue", "sacct"])
+@pytest.mark.parametrize(
+    ("end", "at"), [("2026-03-01T10:00:07", "2026-03-01T10:00:07"), ("N/A", None), ("Unknown", None), ("", None)]
+)
+def test_an_ended_job_has_the_end_that_slurm_states(play: Play, command: str, end: str, at: str | None) -> None:
+    play("squeue", "true")
+    play("scontrol", NO_SUCH_JOB)
+    play(command, f'echo "1|COMPLETED|{"None" if command == "squeue" else "0:0"}|n1|2026-03-01T09:00:00|{end}|{MINE}"')
+    (status,) = status_of("1")
+    assert isinstance(status, Gone)
+    assert (status.end.at and status.end.at.astimezone().replace(tzinfo=None).isoformat()) == at
+
+
+@pytest.mark.parametrize("command", ["squeue", "sacct"])
 def test_one_line_stands_for_the_cancelled_pending_tasks_of_an_array(play: Play, command: str) -> None:
     """Slurm 22.05 lists this after `scancel 1_[0-2]`; the end of a task without its own line is not certain."""
     play("squeue", "exit 1")
     running, detail = ("1_2|RUNNING|None|n1", "None") if command == "squeue" else ("1_2|RUNNING|0:0|n1", "0:0")
-    lines = (f"{running}||{MINE}", f"1|CANCELLED by 1000|{detail}|||{MINE}", f"1|FAILED|{detail}|||other")
+    lines = (f"{running}|||{MINE}", f"1|CANCELLED by 1000|{detail}||||{MINE}", f"1|FAILED|{detail}||||other")
     play(command, "; ".join(f'echo "{line}"' for line in lines))
     cancelled = gone(EndKind.CANCELLED, is_certain=False)
     assert status_of("1_0", "1_1", "1_2") == [cancelled, cancelled, RUNNING]
@@ -75,14 +88,14 @@ def test_without_an_answer_of_squeue_the_status_is_unknown(play: Play) -> None:
 @pytest.mark.parametrize(
     ("sacct", "status"),
     [
-        (f"1|RUNNING|0:0|n1||{MINE}", RUNNING),
-        (f"1|COMPLETED|0:0|n1||{MINE}", COMPLETED),
-        (f"1|FAILED|4:0|n1||{MINE}", gone(EndKind.FAILED, "exit code 4:0", exit_code=4)),
-        (f"1|NODE_FAIL|0:0|n[1-2]||{MINE}", NODE_FAILED),
+        (f"1|RUNNING|0:0|n1|||{MINE}", RUNNING),
+        (f"1|COMPLETED|0:0|n1|||{MINE}", COMPLETED),
+        (f"1|FAILED|4:0|n1|||{MINE}", gone(EndKind.FAILED, "exit code 4:0", exit_code=4)),
+        (f"1|NODE_FAIL|0:0|n[1-2]|||{MINE}", NODE_FAILED),
         # here only squeue could give the status
-        (f"1|CANCELLED by 0|0:0|n1||{MINE}", Unknown("squeue: exit code 1")),
-        ("1|FAILED|1:0|n1||another", Unknown("squeue: exit code 1")),
-        (f"1|HIBERNATING|0:0|n1||{MINE}", Unknown("squeue: exit code 1")),
+        (f"1|CANCELLED by 0|0:0|n1|||{MINE}", Unknown("squeue: exit code 1")),
+        ("1|FAILED|1:0|n1|||another", Unknown("squeue: exit code 1")),
+        (f"1|HIBERNATING|0:0|n1|||{MINE}", Unknown("squeue: exit code 1")),
         ("", Unknown("squeue: exit code 1")),
     ],
 )
@@ -108,14 +121,14 @@ def test_a_submission_is_found_by_accounting_alone_but_never_lost_by_accounting_
 @pytest.mark.parametrize(
     ("sacct", "scontrol", "status"),
     [
-        (f'echo "1|COMPLETED|0:0|n1||{MINE}"', "exit 1", COMPLETED),
-        (f'echo "1|CANCELLED by 1000|0:15|n1||{MINE}"', "exit 1", gone(EndKind.CANCELLED, "exit code 0:15")),
-        (f'echo "1|CANCELLED by 0|0:0|n1||{MINE}"', "exit 1", ACCOUNTING_ONLY),
-        (f'echo "1|RUNNING|0:0|n1||{MINE}"', "exit 1", RUNNING),
+        (f'echo "1|COMPLETED|0:0|n1|||{MINE}"', "exit 1", COMPLETED),
+        (f'echo "1|CANCELLED by 1000|0:15|n1|||{MINE}"', "exit 1", gone(EndKind.CANCELLED, "exit code 0:15")),
+        (f'echo "1|CANCELLED by 0|0:0|n1|||{MINE}"', "exit 1", ACCOUNTING_ONLY),
+        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', "exit 1", RUNNING),
         # accounting may list a job for ever as running that the controller lost in a crash
-        (f'echo "1|RUNNING|0:0|n1||{MINE}"', NO_SUCH_JOB, UNLISTED),
-        (f'echo "1|RUNNING|0:0|n1||{MINE}"', f"echo JobId=1 JobName={MINE}", RUNNING),
-        (f'echo "1|HIBERNATING|0:0|n1||{MINE}"', NO_SUCH_JOB, UNLISTED),
+        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', NO_SUCH_JOB, UNLISTED),
+        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', f"echo JobId=1 JobName={MINE}", RUNNING),
+        (f'echo "1|HIBERNATING|0:0|n1|||{MINE}"', NO_SUCH_JOB, UNLISTED),
         ("true", "exit 1", Unknown("scontrol: exit code 1")),
         ("true", NO_SUCH_JOB, UNLISTED),
         ("exit 1", NO_SUCH_JOB, UNLISTED),
@@ -144,7 +157,7 @@ def test_the_end_of_another_job_with_the_same_id_does_not_count(play: Play, comm
     """Forces the fault: slurmctld reused the id for another job, which failed."""
     play("squeue", "true")
     play("scontrol", NO_SUCH_JOB)
-    line = "1|FAILED|NonZeroExitCode|n1||other" if command == "squeue" else "1|FAILED|1:0|n1||other"
+    line = "1|FAILED|NonZeroExitCode|n1|||other" if command == "squeue" else "1|FAILED|1:0|n1|||other"
     play(command, f'echo "{line}"')
     assert status_of("1") == [UNLISTED]
 
@@ -153,11 +166,11 @@ def test_two_jobs_with_one_id_are_distinguished_by_their_names(play: Play) -> No
     """Forces the fault: slurmctld lost its last jobs and reused an id; the service follows both jobs."""
     play("scontrol", NO_SUCH_JOB)
     play("sacct", "true")
-    play("squeue", f'echo "77|RUNNING|None|n1||{MINE}"')
+    play("squeue", f'echo "77|RUNNING|None|n1|||{MINE}"')
     lost, present = JobHandle("77", "lost"), JobHandle("77", MINE)
     assert Slurm().status([lost, present]) == {lost: UNLISTED, present: RUNNING}
     play("squeue", "true")
-    play("sacct", f'echo "77|COMPLETED|0:0|n1||{MINE}"')
+    play("sacct", f'echo "77|COMPLETED|0:0|n1|||{MINE}"')
     assert Slurm().status([lost, present]) == {lost: UNLISTED, present: COMPLETED}
 
 

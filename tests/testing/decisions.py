@@ -38,7 +38,12 @@ def make_run(state: State = State.RUNNING, *, retries: dict[str, Any] | None = N
 
 
 def make_job(**columns: Any) -> Job:
-    return Job(**({"id": 1, "run_id": 1, "attempt": 1, "name": "bigbatch-cafe-1", "hosts": ["a", "b"]} | columns))
+    return Job(
+        **(
+            {"id": 1, "run_id": 1, "attempt": 1, "name": "bigbatch-cafe-1", "hosts": ["a", "b"], "clock_shift_s": 0.0}
+            | columns
+        )
+    )
 
 
 def make_evidence(cause: ExitCause, end: JobEnd | None = None, **fields: Any) -> Evidence:

@@ -52,16 +52,16 @@ ALIVE_STATES = {
 NO_DETAIL = ("None", "0:0")  # squeue's and sacct's words for no reason and no exit code
 
 
-def translate_state(state: str, detail: str, hosts: str = "", start: str = "") -> JobStatus | None:
+def translate_state(state: str, detail: str, hosts: str = "", start: str = "", end: str = "") -> JobStatus | None:
     """Return the status that one state means ("CANCELLED by 0" counts as CANCELLED); None for an unknown state.
 
     `detail`: squeue's reason, or sacct's exit code as "4:0". `hosts`: the job's nodes as Slurm writes them.
-    `start`: when the job started, in local time.
+    `start` and `end`: when the job started and ended, in local time.
     """
     word = state.split()[0].rstrip("+") if state else ""
     detail = "" if detail in NO_DETAIL else detail
     if kind := END_STATES.get(word):
-        return _ended(kind, detail, hosts, start)
+        return _ended(kind, detail, hosts, start, end)
     if word not in ALIVE_STATES:
         return None
     if word == PENDING:
@@ -70,15 +70,22 @@ def translate_state(state: str, detail: str, hosts: str = "", start: str = "") -
     return Alive(Pending(reason, word)) if reason else Alive()
 
 
-def _ended(kind: EndKind, detail: str, hosts: str, start: str) -> Gone:
+def _ended(kind: EndKind, detail: str, hosts: str, start: str, end: str) -> Gone:
     exit_code = None
     if codes := re.fullmatch(r"(\d+):(\d+)", detail):  # exit code and signal: only one of them is meant
         detail = f"exit code {detail}"
         exit_code = int(codes[1]) if codes[2] == "0" else None
     ended = gone(kind, detail, exit_code=exit_code)
     if kind in (EndKind.CANCELLED, EndKind.FAILED):
-        with suppress(ValueError):  # N/A, Unknown, None: the job never started
-            ended = ended._replace(started_at=datetime.fromisoformat(start).astimezone(UTC))
+        ended = ended._replace(started_at=_moment(start))
+    ended = ended._replace(end=ended.end.model_copy(update={"at": _moment(end)}))
     # a host that refuses a job makes Slurm cancel it (scheduler/jobs/doubted_ends.py)
     may_be_host = ended.cause is ExitCause.NODE_FAILURE or (kind is EndKind.CANCELLED and ended.started_at)
     return ended._replace(hosts=tuple(parse_hosts(hosts))) if may_be_host else ended
+
+
+def _moment(text: str) -> datetime | None:
+    """Return a moment of Slurm's output; None for N/A, Unknown and None: the job never started, or it is not known."""
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(text).astimezone(UTC)
+    return None

@@ -59,29 +59,29 @@ def _status_in(listed: Mapping[tuple[str, str], JobStatus], job: JobHandle) -> J
 def _read_queue(commands: Commands, priority: Priority) -> dict[tuple[str, str], JobStatus]:
     """Return all of this user's jobs by id and name, each array task by itself."""
     # a name may contain bars, so the name is the last column
-    options = ("--me", *ALL_PARTITIONS, "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%j")
-    rows = parse_rows(commands.ask("squeue", *options, priority=priority), 6)
+    options = ("--me", *ALL_PARTITIONS, "-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N|%S|%e|%j")
+    rows = parse_rows(commands.ask("squeue", *options, priority=priority), 7)
     return {
-        (job_id, name): translate_state(state, reason, hosts, start)
+        (job_id, name): translate_state(state, reason, hosts, start, end)
         or Unknown(f"Slurm lists the job in a state that the service does not know ({state})")
-        for job_id, state, reason, hosts, start, name in rows
+        for job_id, state, reason, hosts, start, end, name in rows
     }
 
 
 def _read_accounting(jobs: Sequence[JobHandle], commands: Commands) -> dict[JobHandle, JobStatus]:
     """Return the status of the jobs that the accounting database has; raise NoAnswerError if sacct fails."""
     ids = sorted({array_id(job.id) for job in jobs})[:MAX_IDS]
-    options = ("-X", "-n", "-P", "-j", ",".join(ids), "-o", "JobID,State,ExitCode,NodeList,Start,JobName")
+    options = ("-X", "-n", "-P", "-j", ",".join(ids), "-o", "JobID,State,ExitCode,NodeList,Start,End,JobName")
     listed = {
         (job_id, name): status
-        for job_id, state, codes, hosts, start, name in parse_rows(commands.ask("sacct", *options), 6)
-        if (status := _accounted_status(state, codes, hosts, start))
+        for job_id, state, codes, hosts, start, end, name in parse_rows(commands.ask("sacct", *options), 7)
+        if (status := _accounted_status(state, codes, hosts, start, end))
     }
     return {job: status for job in jobs if (status := _status_in(listed, job))}
 
 
-def _accounted_status(state: str, codes: str, hosts: str, start: str) -> JobStatus | None:
-    return ACCOUNTING_ONLY if state == CANCELLED_BY_ROOT else translate_state(state, codes, hosts, start)
+def _accounted_status(state: str, codes: str, hosts: str, start: str, end: str) -> JobStatus | None:
+    return ACCOUNTING_ONLY if state == CANCELLED_BY_ROOT else translate_state(state, codes, hosts, start, end)
 
 
 def _read_accounting_only(

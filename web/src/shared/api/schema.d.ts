@@ -2523,7 +2523,7 @@ export interface components {
             /**
              * Ended At
              * Format: date-time
-             * @description When the service decided that the attempt had ended.
+             * @description When the attempt ended, as its run or its cluster reported; else when the service saw its end.
              * @example 2026-11-23T08:00:00Z
              */
             ended_at: string;
@@ -7167,7 +7167,7 @@ export interface components {
             /**
              * At
              * Format: date-time
-             * @description When the state changed.
+             * @description When the state changed, as the run or its cluster reported; else when the service changed it.
              * @example 2026-11-23T08:00:00Z
              */
             at: string;
@@ -10661,7 +10661,7 @@ export interface components {
             devices: number;
             /**
              * Ended At
-             * @description When the run was done, failed or cancelled; null before.
+             * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
              * @example 2026-11-23T08:00:00Z
              */
             ended_at: string | null;
@@ -10777,7 +10777,7 @@ export interface components {
             spec: components["schemas"]["RunSpec"] | components["schemas"]["ProgramSpec"] | components["schemas"]["RecordedSpec"];
             /**
              * Started At
-             * @description When the first attempt began to train; null before.
+             * @description When the first attempt began to train, as it reported; null before.
              * @example 2026-11-23T08:00:00Z
              */
             started_at: string | null;
@@ -11419,7 +11419,7 @@ export interface components {
             created_at: string;
             /**
              * Ended At
-             * @description When the run was done, failed or cancelled; null before.
+             * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
              * @example 2026-11-23T08:00:00Z
              */
             ended_at: string | null;
@@ -11472,7 +11472,7 @@ export interface components {
             reason: string | null;
             /**
              * Started At
-             * @description When the first attempt began to train; null before.
+             * @description When the first attempt began to train, as it reported; null before.
              * @example 2026-11-23T08:00:00Z
              */
             started_at: string | null;
