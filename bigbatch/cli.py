@@ -46,6 +46,7 @@ from bigbatch.commands.why import why
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
 from contract.process_settings import hide_memory
+from contract.user_home import NoHomeError
 
 app = typer.Typer(
     name="bigbatch",
@@ -120,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("BIGBATCH_DEBUG") == "1":
             raise
-        is_known = isinstance(error, BigbatchError)
+        is_known = isinstance(error, BigbatchError | NoHomeError)
         unknown = f"{type(error).__name__}: {error} (set BIGBATCH_DEBUG=1 for the traceback)"
         print_message(str(error) if is_known else unknown)
         sys.exit(error.exit_code if isinstance(error, BigbatchError) else 1)

@@ -1,6 +1,5 @@
 """The HTTP connection to the service: requests, retries, and errors with messages."""
 
-import getpass
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
 from contract.api.problem import Problem
 from contract.api.responses import Created
+from contract.user_home import user_name
 
 T = TypeVar("T")
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -205,11 +205,8 @@ class Connection:
 
 def _user_header() -> dict[str, str]:
     """Return the header that names the user of this process, unless HTTP does not allow the name."""
-    with suppress(KeyError, OSError):  # an account without a name, as in some containers
-        name = getpass.getuser()
-        if re.fullmatch(r"[ -~]{1,100}", name):
-            return {USER_HEADER: name}
-    return {}
+    name = user_name() or ""
+    return {USER_HEADER: name} if re.fullmatch(r"[ -~]{1,100}", name) else {}
 
 
 def _parse(url: str) -> httpx.URL:

@@ -15,6 +15,7 @@ from typing import Any
 
 from contract.private_files import make_private
 from contract.settings import Settings
+from contract.user_home import NoHomeError
 
 SETTINGS_SOCKET = "BIGBATCH_SETTINGS_SOCKET"  # environment variable: the descriptor of the socket with the secrets
 _PR_SET_DUMPABLE = 4
@@ -23,11 +24,14 @@ _PR_SET_DUMPABLE = 4
 def read_process_settings() -> Settings:
     """Hide this process's memory, close the home folder to other users, and return the settings of this process.
 
-    Settings from the parent's socket go before the environment's.
+    Settings from the parent's socket go before the environment's. Raise SystemExit if nothing says where the home is.
     """
     hide_memory()
     settings = Settings(**_received())
-    make_private(settings.home_folder())
+    try:
+        make_private(settings.home_folder())
+    except NoHomeError as error:
+        raise SystemExit(str(error)) from error
     return settings
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contract.user_home import expand_user
 from contract.validation import issues_of
 
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
@@ -140,20 +141,20 @@ class Settings(BaseSettings):
 
     def home_folder(self) -> Path:
         """Return the absolute home folder."""
-        return self.home.expanduser().absolute()
+        return expand_user(self.home, "BIGBATCH_HOME").absolute()
 
     def runs_folder(self) -> Path:
         """Return the absolute folder of the run folders."""
-        return (self.runs or self.home_folder() / "runs").expanduser().absolute()
+        return expand_user(self.runs or self.home_folder() / "runs", "BIGBATCH_RUNS").absolute()
 
     def snapshots_folder(self) -> Path:
         """Return the absolute folder of code snapshots; by default below the run folders, which both parts share."""
-        return (self.snapshots or self.runs_folder() / SNAPSHOTS).expanduser().absolute()
+        return expand_user(self.snapshots or self.runs_folder() / SNAPSHOTS, "BIGBATCH_SNAPSHOTS").absolute()
 
     def cache_folder(self) -> Path:
         """Return the absolute cache folder; by default below the user's cache folder."""
         user_caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-        return (self.cache or user_caches / "bigbatch").expanduser().absolute()
+        return expand_user(self.cache or user_caches / "bigbatch", "BIGBATCH_CACHE").absolute()
 
     def database_url(self) -> str:
         """Return the SQLAlchemy URL of the database."""

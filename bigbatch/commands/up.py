@@ -19,6 +19,7 @@ from bigbatch.service.service import running_service
 from bigbatch.terminal.message import print_message
 from contract.access.token_file import TokenFileError, read_or_create_token
 from contract.settings import Settings, setting_errors
+from contract.user_home import expand_user
 
 
 class ServiceSettings(NamedTuple):
@@ -71,4 +72,6 @@ def read_service_settings(home: Path | None) -> ServiceSettings:
         settings = Settings()
     except ValidationError as error:
         raise BigbatchError(setting_errors(error)) from error
-    return ServiceSettings(home.expanduser().absolute() if home else settings.home_folder(), settings.token)
+    return ServiceSettings(
+        expand_user(home, "the whole path").absolute() if home else settings.home_folder(), settings.token
+    )

@@ -53,7 +53,7 @@ def _other_homes(home: Path) -> list[Path]:
 
 
 def _default_home() -> Path:
-    return Path(Settings.model_fields["home"].default).expanduser()
+    return Path(os.path.expanduser(Settings.model_fields["home"].default))
 
 
 def _shown(home: Path) -> str:

@@ -9,13 +9,15 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from contract.user_home import expand_user
+
 RACY_NS = 2_000_000_000  # a file that changed so shortly before it was read may change again without a trace
 VERSION = 1
 
 
 def cache_folder() -> Path:
     """Return this user's folder for caches of snapshots."""
-    above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    above = expand_user(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache"), "XDG_CACHE_HOME")
     return above / "bigbatch" / "snapshots"
 
 

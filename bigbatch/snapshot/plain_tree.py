@@ -19,7 +19,7 @@ CACHE_FILES = ("*.pyc", "*.pyo", "*.swp", "*~")
 
 def list_files(root: Path) -> list[str]:
     """Return the paths of all files and links below the folder, without caches; raise SnapshotError for too many."""
-    if root in (Path(root.anchor), Path.home().resolve()):
+    if root in (Path(root.anchor), Path(os.path.expanduser("~")).resolve()):  # without a home: a folder called ~
         raise SnapshotError(f"{root} is no project: take the snapshot of a folder with the program alone")
     found: list[str] = []
     for name in _walk(root):

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from contract.user_home import NoHomeError, expand_user
+
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 LOCK_WAIT_S = 2.0  # a client holds a shared lock while it reads, for less than a millisecond
 LOCK_RETRY_S = 0.01
@@ -21,7 +23,12 @@ LOCK_RETRY_S = 0.01
 @contextmanager
 def recorded_service(host: str, port: int, token: str) -> Iterator[None]:
     """Record the service inside the context; without a place for the record, print why and continue."""
-    path = _path(host, port)
+    try:
+        path = _path(host, port)
+    except NoHomeError as error:
+        print(f"clients need BIGBATCH_TOKEN: {error}", file=sys.stderr, flush=True)
+        yield
+        return
     try:
         descriptor = _locked(path)
     except OSError as error:
@@ -40,7 +47,7 @@ def token_of_local_service(host: str, port: int) -> str:
     """Return the token of this user's service that runs at the address on this machine; "" without one."""
     if host not in LOOPBACK:
         return ""
-    with suppress(OSError):
+    with suppress(OSError, NoHomeError):
         descriptor = os.open(_path(host, port), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -53,7 +60,8 @@ def token_of_local_service(host: str, port: int) -> str:
 
 def _path(host: str, port: int) -> Path:
     """Return the record's path; machines may share the user's home, so the name includes the machine."""
-    folder = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser() / "bigbatch" / "services"
+    states = expand_user(Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state"), "XDG_STATE_HOME")
+    folder = states / "bigbatch" / "services"
     return folder / f"{socket.gethostname()}-{host}-{port}"
 
 

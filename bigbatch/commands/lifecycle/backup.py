@@ -11,6 +11,7 @@ from bigbatch.errors import BigbatchError
 from bigbatch.service.backup import make_backup, restore_backup
 from bigbatch.terminal.units import format_bytes
 from contract.settings import Settings, setting_errors
+from contract.user_home import expand_user
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup.")]
 
@@ -20,8 +21,8 @@ def backup(folder: Folder, home: Home = None) -> None:
     settings = _settings()
     if settings.database:
         raise BigbatchError("the database is not in the home: use pg_dump and tar, as docs/operations.md shows")
-    place = (home or settings.home_folder()).expanduser().absolute()
-    size = make_backup(place, folder.expanduser().absolute())
+    place = _whole(home or settings.home_folder())
+    size = make_backup(place, _whole(folder))
     print(
         f"backup of '{place}' in '{folder}': {format_bytes(size)}; only you may read it, because it contains the token"
     )
@@ -33,9 +34,13 @@ def restore(
     folder: Folder, home: Annotated[Path, typer.Option(help="The new home; a folder that is absent or empty.")]
 ) -> None:
     """Make a home of the backup in FOLDER."""
-    place = home.expanduser().absolute()
-    restore_backup(folder.expanduser().absolute(), place)
+    place = _whole(home)
+    restore_backup(_whole(folder), place)
     print(f"restored; when the earlier service is gone for good: bigbatch up --home {home}")
+
+
+def _whole(path: Path) -> Path:
+    return expand_user(path, "the whole path").absolute()
 
 
 def _settings() -> Settings:

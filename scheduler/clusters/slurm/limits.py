@@ -7,9 +7,9 @@ import math
 import re
 import threading
 import time
-from getpass import getuser
 from typing import NamedTuple
 
+from contract.user_home import user_name
 from scheduler.clusters.cluster import Limits, NoAnswerError, RateLimitedError
 from scheduler.clusters.slurm.commands import Commands
 
@@ -130,7 +130,7 @@ def read_submit_limit(commands: Commands) -> int:
     Raise NoAnswerError if sacctmgr does not answer.
     """
     answer = commands.ask("sacctmgr", "-n", "-P", "show", "user", "withassoc", "format=User,MaxSubmitJobs")
-    limits = [line.split("|")[1] for line in answer.splitlines() if line.startswith(f"{getuser()}|")]
+    limits = [line.split("|")[1] for line in answer.splitlines() if line.startswith(f"{user_name()}|")]
     return 0 if "" in limits else max(map(parse_number, limits), default=0)
 
 
