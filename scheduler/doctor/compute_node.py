@@ -110,11 +110,10 @@ def _script(settings: Settings, folder: Path, partition: str | None) -> str:
         f"#SBATCH --time={JOB_MINUTES}",
         "#SBATCH --no-requeue",
     ]
-    lines += ["#SBATCH --ntasks=1", f"#SBATCH --output={folder}/out.log"]
-    lines += [f"#SBATCH --partition={partition}"] if partition else []
-    command = (
-        f"srun --output={folder}/out.log --open-mode=append {python} -P -m trainers.probe {shlex.quote(str(folder))}"
-    )
+    log, there = shlex.quote(f"{folder}/out.log"), shlex.quote(str(folder))
+    lines += ["#SBATCH --ntasks=1", f"#SBATCH --output={log}"]
+    lines += [f"#SBATCH --partition={shlex.quote(partition)}"] if partition else []
+    command = f"srun --output={log} --open-mode=append {python} -P -m trainers.probe {there}"
     return "\n".join([*lines, *settings.slurm_setup, command]) + "\n"
 
 

@@ -1,5 +1,6 @@
 """The doctor: what it makes of a site's configuration, and its tiny job, carried out by a stand-in for sbatch."""
 
+import shlex
 import shutil
 import sys
 import time
@@ -257,3 +258,17 @@ def test_too_little_space_is_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12 - 10**7, 10**7))
     (check, *_) = [check for check in run_checks(Settings(home=tmp_path, slurm=False), []) if check.area == "space"]
     assert check.grade is Grade.ERROR
+
+
+@pytest.mark.parametrize("home", ["a b", "it's"])
+def test_a_home_with_a_space_or_a_quote_is_no_fault_of_slurm(
+    tmp_path: Path, play: Play, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    """sbatch splits the options of a script at spaces, as a shell does."""
+    play("sbatch", f'grep "^#SBATCH" "$1" > {tmp_path}/options; exit 1')
+    settings = Settings(runs=tmp_path / home)
+    list(check_compute_node(settings, Commands(UnlimitedRate()), partition="big", wait_s=1.0))
+    options = [shlex.split(line.removeprefix("#SBATCH ")) for line in (tmp_path / "options").read_text().splitlines()]
+    assert {len(option) for option in options} == {1}
+    (output,) = [option for (option,) in options if option.startswith("--output=")]
+    assert output.startswith(f"--output={tmp_path}/{home}/doctor-")
