@@ -28,7 +28,7 @@ from contract.folder.lost_rank import LostRank
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
-from contract.lifecycle.reason import JobEnded, Reason, RunPaused, SubmissionDeferred
+from contract.lifecycle.reason import Begun, JobEnded, Reason, RunPaused, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
@@ -113,7 +113,9 @@ def ended_attempt(job: Job, *, has_failed: bool) -> EndedAttempt | None:
     paused = isinstance(job.exit_reason, RunPaused)
     if job.exit_cause is None or (paused and not has_failed):
         return None
-    return EndedAttempt(job.attempt, job.exit_cause, _sentence(job.exit_reason), job.hosts, job.cluster, paused)
+    has_begun = not (isinstance(job.exit_reason, JobEnded) and job.exit_reason.begun is not Begun.CLAIMED)
+    reason = _sentence(job.exit_reason)
+    return EndedAttempt(job.attempt, job.exit_cause, reason, job.hosts, job.cluster, paused, has_begun)
 
 
 def sentence_of(run: Run) -> str | None:
@@ -130,7 +132,7 @@ def _attempt_view(job: Job) -> AttemptView:
         "number": job.attempt,
         "job_id": job.external_id,
         "ended_at": job.ended_at,
-        "step": job.exit_step,
+        "step": job.exit_step if job.reached_step is None else job.reached_step,
         "cause": job.exit_cause,
         "reason": _attempt_sentence(job),
         "hosts": job.hosts,

@@ -19,6 +19,7 @@ from contract.folder.run_folder import RunFolder
 from contract.settings import SNAPSHOTS, Settings
 from contract.snapshot.blob_store import BlobStore
 from contract.spec.any_run import read_run
+from contract.user_home import expand_user
 from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
@@ -142,7 +143,7 @@ class Context:
     def request_of(self, run: Run, job: Job) -> JobRequest:
         """Return the request for one attempt of a run."""
         spec = read_run(run.spec)
-        comment = _comment([run], job.attempt)
+        comment = self._comment([run], job.attempt)
         return JobRequest(job.name, self.folder_of(run), job.attempt, spec, run.excluded, comment)
 
     def array_request_of(self, runs: Sequence[tuple[Run, Job]], *, parallel: int | None = None) -> ArrayRequest:
@@ -152,8 +153,13 @@ class Context:
         members = [job.pack_member for _, job in runs if job.pack_member is not None]
         pack = max(members) + 1 if members else None
         at_once = parallel and parallel // (pack or 1)
-        comment = _comment([run for run, _ in runs], one.attempt)
+        comment = self._comment([run for run, _ in runs], one.attempt)
         return ArrayRequest(one.name, folder, one.attempt, one.spec, tasks, at_once, one.excluded, pack, comment)
+
+    def _comment(self, runs: Sequence[Run], attempt: int) -> str:
+        """Return the comment of a job: other services on the cluster have an experiment 7 too."""
+        service = self.public_url or str(self.runs_folder)
+        return f"{_comment(runs, attempt)}, of {service}"
 
 
 def find_slurm(settings: Settings, engine: Engine) -> tuple[Slurm | None, str | None]:
@@ -169,7 +175,7 @@ def _tensorboard_folder(settings: Settings) -> Path | None:
     """Return the folder of event files; None without the setting. Raise ValueError if none can be written there."""
     if settings.tensorboard is None:
         return None
-    folder = settings.tensorboard.expanduser().absolute()
+    folder = expand_user(settings.tensorboard, "BIGBATCH_TENSORBOARD").absolute()
     if folder.is_relative_to(settings.runs_folder()):  # jobs may write there, and programs' event files are read there
         raise ValueError(f"BIGBATCH_TENSORBOARD is {folder}, in the folder of the run folders: choose another one")
     check_package()

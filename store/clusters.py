@@ -16,6 +16,7 @@ LATE_AFTER = timedelta(
 )  # a report a minute is always possible, however many calls are made for other purposes
 Change = Callable[[SubmitLimit], None]
 DELETED_AFTER = timedelta(minutes=5)  # without a report
+UNREADABLE = "its answer cannot be read"  # begins the error of a cluster that answered, unlike one that is silent
 
 
 def store_report(db: Session, kind: str, report: ClusterReport | None, error: str | None) -> None:

@@ -193,7 +193,8 @@ class Job(Table):
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
     exit_cause: Mapped[ExitCause | None]
     exit_reason: Mapped[Reason | None] = mapped_column(REASON)
-    exit_step: Mapped[int | None]  # the last step of which something is stored
+    exit_step: Mapped[int | None]  # the last step of which something is stored, of any attempt
+    reached_step: Mapped[int | None]  # the last one that this attempt reported; None: not known
 
 
 # joins a run to its current job; with `run_id` a query that starts from jobs finds the runs by their primary key

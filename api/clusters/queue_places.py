@@ -19,8 +19,10 @@ def places_of(queue: Sequence[QueuedJob]) -> Mapping[str, QueuePlace]:
     places: dict[str, QueuePlace] = {}
     for partition, jobs in waiting.items():
         ordered = sorted(jobs, key=lambda job: -(job.priority or 0))
-        for place, job in enumerate(ordered, start=1):
+        place, pending = 1, sum(job.tasks for job in jobs)
+        for job in ordered:
             best = places.get(job.job_id)
             if best is None or place < best.place:
-                places[job.job_id] = QueuePlace(partition=partition, place=place, pending=len(jobs))
+                places[job.job_id] = QueuePlace(partition=partition, place=place, pending=pending)
+            place += job.tasks
     return places

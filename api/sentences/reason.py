@@ -146,8 +146,11 @@ def _what_follows(reason: Retried | Suspended | RetriesExhausted | NoProgress | 
         case RetriesExhausted(cause=cause, retries=retries):
             times = "once" if retries == 1 else f"{retries} times"
             return f"the run was retried {times} after {cause.replace('_', ' ')}, which is all that its spec allows"
-        case NoProgress(step=step):
+        case NoProgress(step=step, reached=None):
             return f"the attempt before also reached step {step}, so another attempt would not help"
+        case NoProgress(step=step, reached=reached):
+            reach = f"this attempt reached step {reached} and the attempt before step {step}"
+            return f"{reach}, so another attempt would not help"
         case LimitTooShort():
             return _limit_too_short(reason)
         case _:

@@ -46,9 +46,12 @@ def _rows(cluster: ClusterView) -> Iterator[Sequence[str]]:
         return
     for part in cluster.report.partitions:
         name = f"{part.name} (default)" if part.is_default else part.name
-        queued = [job for job in cluster.report.queue if job.partition == part.name]
-        queue = f"{len(queued)}, {sum(job.is_own for job in queued)} of this service" if queued else "0"
-        nodes = f"{part.idle_nodes}/{part.nodes}"
+        queued = [job for job in cluster.report.queue if job.is_in(part.name)]
+        size, own = sum(job.tasks for job in queued), sum(job.tasks for job in queued if job.is_own)
+        queue = f"{size}, {own} of this service" if queued else "0"
+        nodes = ", ".join(
+            [f"{part.idle_nodes}/{part.nodes}", *(f"{n} {word}" for word, n in part.out_of_service.items())]
+        )
         yield (
             cluster.kind, name, part.state, nodes, str(part.cpus), part.time_limit, part.gres, queue, updated,
         )  # fmt: skip

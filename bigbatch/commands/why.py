@@ -106,7 +106,12 @@ def _failure_lines(failure: Failure) -> Iterator[str]:
     at = f" at {failure.at:%H:%M:%S.%f}"[:-3] + " UTC" if failure.at else ""
     is_missed = failure.round is not None and failure.kind is not FailureKind.PYTHON_ERROR
     missed = f"; all other ranks waited for it in round {failure.round} of the collective" if is_missed else ""
-    yield f"first to fail: {rank}{host}{at}: {KIND_TEXTS[failure.kind]}{missed}"
+    if failure.has_begun:
+        yield f"first to fail: {rank}{host}{at}: {KIND_TEXTS[failure.kind]}{missed}"
+    else:
+        yield f"no rank had begun: {failure.reason}"
+        if failure.evidence in ("", failure.reason):
+            return
     yield f"evidence from {failure.source}:"
     yield from (f"    {line}" for line in failure.evidence.splitlines())
     later = [one for one in failure.falls if one.rank != failure.rank]

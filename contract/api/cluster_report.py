@@ -29,6 +29,8 @@ class Partition(DescribedModel):
     """Generic resources of the nodes, each kind of node once; empty without any."""
     whole_nodes: bool = False
     """Whether every job gets whole nodes (OverSubscribe=EXCLUSIVE)."""
+    out_of_service: dict[str, int] = Field(default={}, examples=[{"drained": 2, "down": 1}])
+    """Number of nodes that take no job, by their state in Slurm's word."""
 
 
 class Node(DescribedModel):
@@ -62,7 +64,7 @@ class QueuePlace(DescribedModel):
     place: int = Field(examples=[4])
     """Place from 1, the highest priority."""
     pending: int = Field(examples=[31])
-    """Number of pending jobs in the partition without those on hold; the waiting tasks of an array count as one."""
+    """Number of pending jobs in the partition without those on hold; each waiting task of an array counts."""
 
 
 class QueuedJob(DescribedModel):
@@ -80,6 +82,8 @@ class QueuedJob(DescribedModel):
     """State of the job, in Slurm's word."""
     nodes: int = Field(examples=[2])
     """Number of nodes."""
+    tasks: int = Field(default=1, examples=[1])
+    """Number of jobs that this entry stands for: the waiting tasks of an array; else 1."""
     elapsed: str = Field(examples=["12:30"])
     """Time since the start of the job, in Slurm's notation."""
     reason: str = Field(examples=["Resources"])
@@ -98,6 +102,10 @@ class QueuedJob(DescribedModel):
     """Whether this service submitted the job; other services and other users have jobs in the queue too."""
     run_id: int | None = Field(default=None, examples=[42])
     """The run whose job this is; null for a job of others, and for a submission of several runs."""
+
+    def is_in(self, partition: str) -> bool:
+        """Return whether the job is in a partition, or waits for several, of which that is one."""
+        return partition in self.partition.split(",")
 
 
 class SubmitLimits(DescribedModel):

@@ -111,7 +111,7 @@ class AttemptView(DescribedModel):
     ended_at: datetime = Field(examples=[MOMENT])
     """When the attempt ended, as its run or its cluster reported; else when the service saw its end."""
     step: int = Field(examples=[1200])
-    """The last stored step."""
+    """The last step that the attempt reported; 0 without one."""
     cause: ExitCause
     """Why the attempt ended."""
     reason: str | None = Field(examples=["another job preempted the job"])

@@ -31,6 +31,7 @@ class EndedAttempt(NamedTuple):
     hosts: Sequence[str]
     cluster: str
     paused: bool = False  # all ranks saved and left: neither their notes nor the log show a failure
+    has_begun: bool = True  # a process had begun the attempt
 
 
 def diagnose_failure(folder: RunFolder, attempt: EndedAttempt, *, log_bytes: int = LOG_BYTES) -> Failure | None:
@@ -59,6 +60,7 @@ def diagnose_failure(folder: RunFolder, attempt: EndedAttempt, *, log_bytes: int
         evidence=evidence[:EVIDENCE],
         source=source,
         falls=[_view(failure) for failure in failures],
+        has_begun=attempt.has_begun or bool(failures),
     )
 
 

@@ -68,3 +68,5 @@ class Failure(DescribedModel):
     """Who wrote the evidence: a rank, the log, the job or the cluster."""
     falls: list[RankFailureView]
     """The failure of every rank that left a note, in time order."""
+    has_begun: bool = True
+    """Whether a rank of the attempt had begun; false where the job ended before."""

@@ -215,11 +215,12 @@ class RetriesExhausted(_Reason):
 
 
 class NoProgress(_Reason):
-    """The attempt before reached its time limit at the same step, so another attempt would reach it there too."""
+    """The attempt before reached its time limit at the same step, or later: another attempt would get no further."""
 
     kind: Literal["no_progress"] = "no_progress"
     after: Annotated[Ending, Field(discriminator="kind")]
-    step: int
+    step: int  # that the attempt before reached
+    reached: int | None = None  # the step that this attempt reached, if that is an earlier one
 
 
 class LimitTooShort(_Reason):

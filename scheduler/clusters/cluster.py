@@ -116,6 +116,10 @@ class NoAnswerError(Exception):
     """The cluster did not answer, so the outcome of a call, or the state of its jobs, is not known: ask again later."""
 
 
+class UnreadableReportError(NoAnswerError):
+    """The cluster answered, and the answer is no report of a cluster."""
+
+
 class UnknownErrorMessage(NoAnswerError):
     """The cluster answered with an error message that the service does not know, so it may have the job."""
 

@@ -37,6 +37,7 @@ class RunReport(NamedTuple):
     ranks: RankPoints = RankPoints()
     outputs: OutputsRecord | None = None  # of a run that reports its end
     last_sign: float | None = None  # when a job that is gone last wrote to its folder
+    reached: int | None = None  # the last step of an attempt that ends
 
     @property
     def more(self) -> bool:
@@ -108,6 +109,8 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, 
     job = next(job for job in run.jobs if job.id == run.current_job_id)
     run.cursor, run.step = report.tail.cursor, max(run.step, step)
     run.rank_cursors = dict(report.ranks.cursors)
+    if report.reached is not None:
+        job.reached_step = report.reached
     note_losses(db, run.id, step, run.latest, latest)
     run.latest = runs.merge_latest(run.latest, latest)
     changes.record_runs(db, [run.id])

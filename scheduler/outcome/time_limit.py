@@ -21,18 +21,22 @@ def refuse_after_time_limit(run: Run, ending: Ending, retries_left: int) -> NoPr
     if not earlier:
         return None
     latest = max(earlier, key=lambda job: job.attempt)
-    if latest.exit_step is None:
+    if (before := _reached(latest)) is None:
         return None
-    if run.step <= latest.exit_step:
-        return NoProgress(after=ending, step=latest.exit_step)
-    return _too_short(run, ending, latest, retries_left)
+    now = next((_reached(job) for job in run.jobs if job.attempt == run.attempt), None)
+    reached = run.step if now is None else now
+    if reached <= before:
+        return NoProgress(after=ending, step=before, reached=reached if reached < before else None)
+    return _too_short(run, ending, latest, (reached, before), retries_left)
 
 
-def _too_short(run: Run, ending: Ending, latest: Job, retries_left: int) -> LimitTooShort | None:
+def _too_short(
+    run: Run, ending: Ending, latest: Job, reached: tuple[int, int], retries_left: int
+) -> LimitTooShort | None:
     resources = read_run(run.spec).resources
     if not isinstance(resources, Slurm):
         return None
-    steps = max(run.step - _step_before(run, run.attempt), (latest.exit_step or 0) - _step_before(run, latest.attempt))
+    steps = max(reached[0] - _step_before(run, run.attempt), reached[1] - _step_before(run, latest.attempt), 0)
     steps_left = max(0, (run.steps or run.step) - run.step)
     least_s = LEAST_SHARE * 60 * resources.minutes
     times = [_trained_s(ending), _trained_s(latest.exit_reason)]
@@ -47,8 +51,13 @@ def _too_short(run: Run, ending: Ending, latest: Job, retries_left: int) -> Limi
 
 
 def _step_before(run: Run, attempt: int) -> int:
-    """Return the step at which an attempt began, as far as it is stored."""
-    return max((job.exit_step or 0 for job in run.jobs if job.attempt < attempt), default=0)
+    """Return the step at which an attempt began, as far as it is stored: where the one before it ended."""
+    earlier = [job for job in run.jobs if job.attempt < attempt]
+    return _reached(max(earlier, key=lambda job: job.attempt)) or 0 if earlier else 0
+
+
+def _reached(job: Job) -> int | None:
+    return job.exit_step if job.reached_step is None else job.reached_step
 
 
 def _trained_s(reason: object) -> float | None:

@@ -28,6 +28,7 @@ from scheduler.events.collector import garbage_collection_paused
 from scheduler.events.moments import read_last_sign
 from scheduler.events.outputs import read_finished_outputs
 from scheduler.events.rank_points import read_rank_points, unread_of_ranks
+from scheduler.events.reached import read_reached
 from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
 from scheduler.events.uncollected import count_failure, forget_failures
 from scheduler.jobs.manual import adopt_manual_job
@@ -211,7 +212,8 @@ def _read_one(
     is_read = is_gone and not ranks.more
     evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
     last_sign = read_last_sign(folder, run.attempt) if evidence else None
-    report = RunReport(run, tail, evidence, ranks, read_finished_outputs(folder, run, tail), last_sign)
+    reached = read_reached(folder, run.attempt) if evidence or _has_end(tail) else None
+    report = RunReport(run, tail, evidence, ranks, read_finished_outputs(folder, run, tail), last_sign, reached)
     return report if evidence or report.size_bytes else None
 
 

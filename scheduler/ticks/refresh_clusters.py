@@ -4,7 +4,7 @@ import logging
 from datetime import timedelta
 
 from contract.api.cluster_report import ClusterReport
-from scheduler.clusters.cluster import BackingOffError, Cluster, NoAnswerError, RateLimitedError
+from scheduler.clusters.cluster import BackingOffError, Cluster, NoAnswerError, RateLimitedError, UnreadableReportError
 from scheduler.context import Context
 from store import clusters
 from store.session import snapshot, transaction
@@ -44,8 +44,10 @@ def _ask(kind: str, cluster: Cluster) -> tuple[ClusterReport | None, str | None]
         return cluster.report(), None
     except RateLimitedError:
         raise
+    except UnreadableReportError as error:
+        return None, f"{clusters.UNREADABLE}: {error}"
     except NoAnswerError as error:
         return None, str(error)
     except Exception as error:  # an answer of an unknown form: the page shows it, not only a log
         log.exception("%s gave an answer of an unknown form", kind)
-        return None, f"its answer has an unknown form: {error}"
+        return None, f"{clusters.UNREADABLE}: {error}"

@@ -28,6 +28,14 @@ def test_ready_is_a_database_and_a_scheduler_seen_lately(client: TestClient, sql
     assert (view["kind"], view["error"], view["report"]) == ("slurm", "squeue gave no answer within 20 s", None)
 
 
+def test_a_cluster_whose_answers_cannot_be_read_is_named(client: TestClient, sqlite_engine: Engine) -> None:
+    with transaction(sqlite_engine) as db:
+        clusters.store_report(db, "local", None, None)
+        clusters.store_report(db, "slurm", None, f"{clusters.UNREADABLE}: sinfo and squeue print no report")
+    answer = client.get("/api/v1/ready")
+    assert (answer.status_code, answer.json()["scheduler"]) == (503, "slurm: its answer cannot be read")
+
+
 def test_a_tick_that_has_not_succeeded_lately_is_named(client: TestClient, sqlite_engine: Engine) -> None:
     """Forces the fault: the ingest tick hangs, and the cluster reports go on."""
     with transaction(sqlite_engine) as db:

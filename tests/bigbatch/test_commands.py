@@ -114,10 +114,26 @@ def test_stop_takes_an_experiment_or_a_run(client: Client, site: Site, call: Cal
 
 def test_clusters_show_partitions_and_what_went_wrong(client: Client, site: Site, call: Call) -> None:
     gpu = Partition(
-        name="gpu", is_default=True, state="up", nodes=4, idle_nodes=1, cpus=64, time_limit="1:00:00", gres="gpu:4"
+        name="gpu",
+        is_default=True,
+        state="up",
+        nodes=4,
+        idle_nodes=1,
+        cpus=64,
+        time_limit="1:00:00",
+        gres="gpu:4",
+        out_of_service={"drained": 2},
     )
     job = QueuedJob(
-        job_id="7", name="j", user="u", partition="gpu", state="PENDING", nodes=1, elapsed="0:00", reason="Resources"
+        job_id="7_[0-9]",
+        tasks=10,
+        name="j",
+        user="u",
+        partition="cpu,gpu",
+        state="PENDING",
+        nodes=1,
+        elapsed="0:00",
+        reason="Resources",
     )
     report = ClusterReport(partitions=[gpu], nodes=[], queue=[job])
     with transaction(site.engine) as db:
@@ -127,10 +143,10 @@ def test_clusters_show_partitions_and_what_went_wrong(client: Client, site: Site
     with transaction(site.engine) as db:
         db.delete(db.get_one(Cluster, "slurm"))
     row = reported.out.splitlines()[1].split()
-    assert row[:8] == ["slurm", "gpu", "(default)", "up", "1/4", "64", "1:00:00", "gpu:4"]
-    assert row[8:13] == ["1,", "0", "of", "this", "service"]
+    assert row[:8] == ["slurm", "gpu", "(default)", "up", "1/4,", "2", "drained", "64"]
+    assert row[8:15] == ["1:00:00", "gpu:4", "10,", "0", "of", "this", "service"]
     assert reported.err == "slurm: squeue: connection refused\n"
-    assert answer[0]["report"]["queue"][0]["job_id"] == "7"
+    assert answer[0]["report"]["queue"][0]["job_id"] == "7_[0-9]"
 
 
 def test_clusters_show_the_nodes_on_which_attempts_failed(client: Client, site: Site, call: Call) -> None:

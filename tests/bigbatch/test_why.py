@@ -7,10 +7,13 @@ import pytest
 from bigbatch.client import Client
 from contract.folder.rank_failure import RankFailure
 from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.reason import LimitTooShort, Retried, RunPaused
+from contract.lifecycle.job_end import EndKind, JobEnd
+from contract.lifecycle.reason import Begun, JobEnded, LimitTooShort, Retried, RunPaused
 from contract.lifecycle.state import State
+from store import transitions
 from store.session import transaction
 from store.tables import Run
+from store.transitions import JobExit, Transition
 from tests.testing import seed_runs
 from tests.testing.command import SPEC, Call, Site
 from tests.testing.stored_runs import add_job, end_attempt, find_current_job
@@ -49,6 +52,17 @@ def test_why_names_the_first_rank_its_host_the_kind_and_the_evidence(client: Cli
     assert rest[3] == "then:"
     assert rest[4].endswith(" s  rank 0 on n1: rank 1 died")
     assert json.loads(call("why", run_id, "--json").out)["rank"] == 1
+
+
+def test_why_of_a_task_that_never_began_names_no_rank(client: Client, site: Site, call: Call) -> None:
+    run_id = client.create(SPEC).runs[0]
+    seed_runs.move(site, run_id, seed_runs.TO_RUNNING[:-1])
+    never = JobEnded(end=JobEnd(kind=EndKind.LAUNCH_FAILED), begun=Begun.NEVER)
+    with transaction(site.engine) as db:
+        run = db.get_one(Run, run_id)
+        transitions.apply(db, run, run.jobs[0], Transition(State.FAILED, never, JobExit(ExitCause.NODE_FAILURE, never)))
+    lines = call("why", run_id).out.splitlines()
+    assert lines == ["no rank had begun: the job could not be launched; training never started, see the log"]
 
 
 def test_why_of_an_experiment_has_a_line_for_each_run_that_failed(client: Client, site: Site, call: Call) -> None:

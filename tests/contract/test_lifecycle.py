@@ -109,6 +109,7 @@ REASONS: list[Reason] = [
     RetriesExhausted(after=ENDED, cause=ExitCause.NODE_FAILURE, retries=1),
     RetriesExhausted(after=RankFailed(message="rank 2 failed"), cause=ExitCause.FAILURE, retries=2),
     NoProgress(after=RunPaused(step=7, message="signal"), step=7),
+    NoProgress(after=RunPaused(step=7, message="signal"), step=9, reached=7),
     RetryRequested(),
     RetryRequested(by="ada", points_removed=True),
     ExtensionRequested(by="ada", epochs=50),

@@ -45,8 +45,8 @@ def test_runs_are_submitted_in_arrays_as_large_as_the_cluster_accepts(
     array = far.jobs["job2"]
     assert isinstance(array, ArrayRequest)
     assert [far.jobs[job_id].comment for job_id in ("job2", "job3")] == [
-        f"bigbatch experiment 1, 4 runs from {run_ids[4]} to {run_ids[7]}, attempt 1",
-        f"bigbatch experiment 1, run {run_ids[8]}, attempt 1",
+        f"bigbatch experiment 1, 4 runs from {run_ids[4]} to {run_ids[7]}, attempt 1, of {context.runs_folder}",
+        f"bigbatch experiment 1, run {run_ids[8]}, attempt 1, of {context.runs_folder}",
     ]
     for task, run_id in enumerate(run_ids[4:8]):
         assert (array.folder.path / str(task)).resolve() == context.folder_of(read(context, run_id)).path.resolve()

@@ -36,6 +36,12 @@ def ended(kind: EndKind, begun: Begun, **fields: Any) -> JobEnded:
 
 EARLIER = {"run_id": 1, "attempt": 1, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 5}
 OUT_OF_MEMORY_BEFORE = EARLIER | {"exit_cause": ExitCause.OUT_OF_MEMORY}
+# the first attempt was killed at step 175, and the ones after it repeat steps
+BEHIND: list[dict[str, Any]] = [
+    {"run_id": 1, "attempt": 1, "exit_cause": ExitCause.NODE_FAILURE, "exit_step": 175, "reached_step": 175},
+    {"run_id": 1, "attempt": 2, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 175, "reached_step": 147},
+    {"run_id": 1, "attempt": 3, "reached_step": 147},
+]
 AT_LIMIT_JOB = {"attempt": 2, "reported_cause": ExitCause.TIME_LIMIT}
 SLOW = {"attempt": 2, "jobs": [EARLIER], "step": 6}
 
@@ -128,6 +134,21 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
             *({"attempt": 2, "jobs": [EARLIER], "step": 6}, {"attempt": 2}, "time_limit", {}, State.QUEUED),
             Retried(after=AT_LIMIT, attempt=3),
             id="the second attempt got one step further",
+        ),
+        pytest.param(
+            *({"attempt": 3, "jobs": BEHIND, "step": 175}, {"attempt": 3}, "time_limit", {}, State.FAILED),
+            NoProgress(after=AT_LIMIT, step=147),
+            id="two attempts in a row reached the same step, which an earlier one had passed",
+        ),
+        pytest.param(
+            *({"attempt": 3, "jobs": [*BEHIND[:2], BEHIND[2] | {"reached_step": 120}], "step": 175}, {"attempt": 3}),
+            *("time_limit", {}, State.FAILED, NoProgress(after=AT_LIMIT, step=147, reached=120)),
+            id="the attempt reached less than the one before",
+        ),
+        pytest.param(
+            *({"attempt": 3, "jobs": [*BEHIND[:2], BEHIND[2] | {"reached_step": 172}], "step": 175, "steps": 200},),
+            *({"attempt": 3}, "time_limit", {}, State.QUEUED, Retried(after=AT_LIMIT, attempt=4)),
+            id="the attempt got further than the one before, and not as far as the first",
         ),
         pytest.param(
             *(SLOW | {"steps": 600}, {"attempt": 2}, "time_limit", {}, State.FAILED),

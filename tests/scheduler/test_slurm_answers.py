@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract.lifecycle.pending_reason import PendingReason
-from scheduler.clusters.cluster import JobHandle, JobStatus, NoAnswerError, Unknown
+from scheduler.clusters.cluster import JobHandle, JobStatus, NoAnswerError, Unknown, UnreadableReportError
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.job_status import NOT_IN_SQUEUE, TAKEN_OUT, UNLISTED
 from tests.testing.clusters import Play
@@ -104,8 +104,21 @@ def test_a_report_of_garbage_is_no_answer(play: Play, sinfo: str, squeue: str) -
     """Forces the fault: the lines have the right number of columns, with wrong values."""
     play("sinfo", f"echo '{sinfo}'")
     play("squeue", f"echo '{squeue}'")
-    with pytest.raises(NoAnswerError, match="no report of a cluster"):
+    with pytest.raises(UnreadableReportError, match="no report of a cluster"):
         Slurm().report()
+
+
+def test_a_report_counts_tasks_of_arrays_and_nodes_out_of_service(play: Play, tmp_path: Path) -> None:
+    states = {"n1": "drained", "n2": "draining", "n3": "down*", "n4": "idle", "n5": "mixed*", "n6": "drained$"}
+    play("sinfo", "; ".join(f"echo '{NODE.replace('n1', name).replace('idle', now)}'" for name, now in states.items()))
+    job = "ann|big,small|PENDING|1|0:00|N/A|7|(Priority)|array"
+    ids = ("7_[0-9%2]", "8_[1,3,5-7]", "9", "10_4")
+    play("squeue", f"echo $SLURM_BITSTR_LEN > {tmp_path}/length; " + "; ".join(f"echo '{id_}|{job}'" for id_ in ids))
+    report = Slurm().report()
+    assert [one.tasks for one in report.queue] == [10, 5, 1, 1]
+    assert report.partitions[0].out_of_service == {"drained": 2, "draining": 1, "down": 1, "not responding": 1}
+    assert [report.queue[0].is_in(name) for name in ("big", "small", "bigger")] == [True, True, False]
+    assert (tmp_path / "length").read_text() == "0\n", "squeue must not end a long list of tasks by dots"
 
 
 def test_a_report_has_the_jobs_of_each_node_and_why_a_job_waits(play: Play) -> None:

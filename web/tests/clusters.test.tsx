@@ -19,7 +19,7 @@ function aNode(name: string, state: string, busy_cpus: number) {
   };
 }
 
-test("the head of a cluster explains its cells: nodes in use, idle and down", async () => {
+test("the head of a cluster explains its cells: nodes in use, idle, drained and down", async () => {
   const nodes = [
     aNode("a", "allocated", 8),
     aNode("b", "idle", 1),
@@ -37,11 +37,19 @@ test("the head of a cluster explains its cells: nodes in use, idle and down", as
     ],
   });
   openPage("/clusters");
-  expect(await screen.findByText("4 nodes: 1 in use, 1 idle, 2 down; 0 jobs")).toBeVisible();
+  expect(await screen.findByText("4 nodes: 1 in use, 1 idle, 1 drained, 1 down; 0 jobs")).toBeVisible();
 });
 
 test("the queue tells the jobs of this service from jobs of others, and links to their runs", async () => {
-  const job = { partition: "cpu", user: "ada", state: "RUNNING", nodes: 1, elapsed: "0:10", reason: "a" };
+  const job = {
+    partition: "cpu",
+    user: "ada",
+    state: "RUNNING",
+    nodes: 1,
+    elapsed: "0:10",
+    reason: "a",
+    tasks: 1,
+  };
   const queue = [
     { ...job, job_id: "1", name: "train", is_own: false, run_id: null },
     { ...job, job_id: "2", name: "bigbatch-cafe-1", is_own: true, run_id: 42 },
@@ -81,6 +89,7 @@ test("a predicted start is in the time zone of the reader", async () => {
     state: "PENDING",
     nodes: 1,
     elapsed: "0:00",
+    tasks: 1,
     reason: "Priority",
   };
   const own = { name: "bigbatch-cafe-1", is_own: true, run_id: 42 };
@@ -112,6 +121,7 @@ test("the tables name exclusive nodes, and the nodes or the reason of a job", as
     user: "ada",
     nodes: 2,
     elapsed: "0:10",
+    tasks: 1,
     is_own: false,
     run_id: null,
   };
@@ -135,7 +145,15 @@ test("the tables name exclusive nodes, and the nodes or the reason of a job", as
 });
 
 test("the queue explains why a job waits, and shows the place of a job of this service", async () => {
-  const job = { partition: "gpu", user: "ada", state: "PENDING", nodes: 1, elapsed: "0:00", priority: 7 };
+  const job = {
+    partition: "gpu",
+    user: "ada",
+    state: "PENDING",
+    nodes: 1,
+    elapsed: "0:00",
+    priority: 7,
+    tasks: 1,
+  };
   const waits = { reason: "Priority", sentence: "jobs of a higher priority come first (Priority)" };
   const place = { partition: "gpu", place: 22, pending: 31 };
   const queue = [
@@ -154,7 +172,15 @@ test("the queue explains why a job waits, and shows the place of a job of this s
 });
 
 test("the table of nodes links to the runs on a node, and counts the jobs of others", async () => {
-  const job = { partition: "cpu", user: "ada", state: "RUNNING", nodes: 1, elapsed: "0:10", reason: "a" };
+  const job = {
+    partition: "cpu",
+    user: "ada",
+    state: "RUNNING",
+    nodes: 1,
+    elapsed: "0:10",
+    reason: "a",
+    tasks: 1,
+  };
   const own = { ...job, name: "bigbatch-cafe-1", is_own: true };
   const queue = [
     { ...job, job_id: "1", name: "train", is_own: false, run_id: null },
@@ -224,4 +250,33 @@ test("a cluster without failures says so", async () => {
   openPage("/clusters");
   expect(await screen.findByText("No attempt failed on a known node.")).toBeVisible();
   expect(service.requests).toContain("GET /clusters/node-failures?limit=200");
+});
+
+test("each waiting task of an array counts as a job, and nodes that take none are named", async () => {
+  const job = {
+    partition: "cpu",
+    user: "ada",
+    state: "PENDING",
+    nodes: 1,
+    elapsed: "0:00",
+    reason: "Priority",
+  };
+  const queue = [
+    { ...job, job_id: "7_[0-9]", name: "array", run_id: null, is_own: true, tasks: 10 },
+    { ...job, job_id: "8", name: "one", run_id: null, is_own: false, tasks: 1 },
+  ];
+  const partitions = [aPartition({ nodes: 16, out_of_service: { drained: 2, down: 1 } })];
+  new Service({
+    "GET /clusters": () => [
+      {
+        kind: "slurm",
+        asked_at: "2026-01-05T12:00:00Z",
+        error: null,
+        report: { partitions, nodes: [], queue },
+      },
+    ],
+  });
+  openPage("/clusters");
+  expect(await screen.findByText(/11 jobs/)).toBeVisible();
+  expect(screen.getByText(/16, 2 drained, 1 down/)).toBeVisible();
 });

@@ -143,6 +143,7 @@ test("the status shows the first failed rank, its evidence and the ranks that ex
       evidence: 'File "train.py", line 5\nMemoryError',
       source: "rank 2",
       falls: [own, { ...echo, reason: "rank 0: rank 2 died" }],
+      has_begun: true,
     },
   });
   openPage("/runs/7");

@@ -1,28 +1,29 @@
 """The report of a Slurm cluster: partitions and nodes from sinfo, the queue from squeue."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
-from scheduler.clusters.cluster import NoAnswerError, RateLimitedError
+from scheduler.clusters.cluster import RateLimitedError, UnreadableReportError
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
-from scheduler.clusters.slurm.job_ids import parse_hosts
+from scheduler.clusters.slurm.job_ids import parse_hosts, parse_tasks
 from scheduler.clusters.slurm.pending_reasons import classify_pending_reason
 
 CALLS = 2  # of a report: sinfo and squeue
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")  # "N/A": the backfill has no plan yet
 EXCLUSIVE, NOT_SHARED = "EXCLUSIVE", "NO"  # sinfo's words for OverSubscribe
 PENDING = "PENDING"
+OUT_OF_SERVICE = ("down", "drain", "fail", "error", "maint", "unk", "reboot", "reserved")  # how such states begin
 
 
 def read_report(commands: Commands, priority: Priority, *, whole_nodes: bool = False) -> ClusterReport:
     """Call sinfo and squeue once each and return the report.
 
-    Raise RateLimitedError unless both may be called, and NoAnswerError if one does not answer. `whole_nodes`: the
-    cluster allocates whole nodes (select/linear) unless a partition is configured otherwise.
+    Raise RateLimitedError unless both may be called, NoAnswerError if one does not answer, and UnreadableReportError.
+    `whole_nodes`: the cluster allocates whole nodes (select/linear) unless a partition is configured otherwise.
     """
     if commands.rate_limit.count_free(priority) < CALLS:  # otherwise sinfo alone would use up each free call
         raise RateLimitedError("sinfo and squeue were not called: the rate limit of Slurm commands is reached")
@@ -35,7 +36,7 @@ def read_report(commands: Commands, priority: Priority, *, whole_nodes: bool = F
         partitions = _parse_partitions(rows, nodes, whole_nodes=whole_nodes)
         queue = _parse_queue(squeue)
     except ValueError as error:
-        raise NoAnswerError(f"sinfo and squeue: the answer is no report of a cluster: {error}") from error
+        raise UnreadableReportError(f"sinfo and squeue print no report of a cluster: {error}") from error
     return ClusterReport(partitions=partitions, nodes=_with_jobs(nodes, queue), queue=queue)
 
 
@@ -75,9 +76,16 @@ def _parse_partitions(rows: list[list[str]], nodes: list[Node], *, whole_nodes: 
                 time_limit=time_limit,
                 gres=", ".join(sorted({node.gres for node in members if node.gres})),
                 whole_nodes=shared == EXCLUSIVE or (whole_nodes and shared == NOT_SHARED),
+                out_of_service=dict(Counter(word for node in members if (word := _word_of_outage(node.state)))),
             )
         )
     return partitions
+
+
+def _word_of_outage(state: str) -> str | None:
+    """Return the state of a node that takes no job, without Slurm's signs; None for one that does."""
+    word = state.lower().rstrip("*~#!%$@^-+")
+    return word if word.startswith(OUT_OF_SERVICE) else "not responding" if "*" in state else None
 
 
 def _parse_queue(text: str) -> list[QueuedJob]:
@@ -90,6 +98,7 @@ def _parse_queue(text: str) -> list[QueuedJob]:
             partition=partition,
             state=state,
             nodes=int(nodes),
+            tasks=len(parse_tasks(job_id.partition("_[")[2].rstrip("]"))) or 1,
             elapsed=elapsed,
             reason=reason.strip("()"),
             priority=int(priority) if priority.isdigit() else None,

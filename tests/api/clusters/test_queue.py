@@ -54,6 +54,11 @@ def test_a_job_of_this_service_has_its_place_by_priority(both: TestClient, engin
     assert [job_id for job_id, one in found.items() if one["place"]] == ["3"]
 
 
+def test_each_waiting_task_of_an_array_counts_in_the_queue(both: TestClient, engine: Engine, own: str) -> None:
+    queue = [job("1_[0-9]", 900, tasks=10), job("2", 10, own), job("3_[0-3]", 5, tasks=4)]
+    assert shown(both, engine, queue)["2"]["place"] == {"partition": "gpu", "place": 11, "pending": 15}
+
+
 def test_a_job_of_several_partitions_has_its_best_place(both: TestClient, engine: Engine, own: str) -> None:
     queue = [job("1", 900), job("2", 800), job("3", 10, own, partition="gpu,cpu"), job("4", 20, partition="cpu")]
     assert shown(both, engine, queue)["3"]["place"] == {"partition": "cpu", "place": 2, "pending": 2}

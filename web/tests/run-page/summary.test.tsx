@@ -46,3 +46,21 @@ test("a failed run names its reason although its cluster does not answer", async
   expect(status.getByText("loss is nan")).toBeVisible();
   expect(status.queryByText(/has not answered/)).toBeNull();
 });
+
+test("a job that ended before any rank began blames no rank", async () => {
+  const reason = "the job could not be launched; training never started, see the log";
+  const nobody = { rank: null, host: null, at: null, round: null, falls: [], has_begun: false };
+  const failure = {
+    attempt: 1,
+    kind: "node_failure" as const,
+    reason,
+    evidence: reason,
+    source: "slurm",
+    ...nobody,
+  };
+  new Service({ "GET /runs/7": () => aRunDetail({ state: "failed", reason, failure }) });
+  openPage("/runs/7");
+  const status = await screen.findByRole("region", { name: "Status" });
+  expect(status).toHaveTextContent("No rank had begun");
+  expect(status).not.toHaveTextContent("its host failed");
+});

@@ -14,6 +14,7 @@ export function aPartition(change: Partial<Partition> = {}): Partition {
     time_limit: "",
     gres: "",
     whole_nodes: false,
+    out_of_service: {},
     ...change,
   };
 }

@@ -8,7 +8,9 @@ import { useClusters } from "./api/useClusters";
 import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
 import styles from "./ClusterSidebar.module.css";
+import { countJobs } from "./countJobs";
 import { NodeGrid } from "./NodeGrid";
+import { outText } from "./outText";
 
 export function ClusterSidebar() {
   const { data } = useClusters();
@@ -29,8 +31,9 @@ export function ClusterSidebar() {
 function ClusterSummary({ cluster }: { cluster: ClusterView }) {
   const now = useNow(5000);
   const { report, error } = cluster;
-  const own = report?.queue.filter((job) => job.is_own).length ?? 0;
-  const pending = report?.queue.filter((job) => job.state.toUpperCase() === "PENDING").length ?? 0;
+  const queue = report?.queue ?? [];
+  const own = countJobs(queue.filter((job) => job.is_own));
+  const pending = countJobs(queue.filter((job) => job.state.toUpperCase() === "PENDING"));
   return (
     <section className={styles.clusterSummary}>
       <h3>{clusterName(cluster.kind)}</h3>
@@ -48,15 +51,15 @@ function ClusterSummary({ cluster }: { cluster: ClusterView }) {
               <div key={partition.name}>
                 <dt>{partition.name}</dt>
                 <dd>
-                  {partition.idle_nodes} of {partition.nodes} idle
+                  {[`${partition.idle_nodes} of ${partition.nodes} idle`, ...outText(partition)].join(", ")}
                 </dd>
               </div>
             ))}
             <div>
               <dt>queue</dt>
               <dd>
-                {report.queue.length
-                  ? `${pluralize(report.queue.length, "job")}, ${own} of this service, ${pending} pending`
+                {queue.length
+                  ? `${pluralize(countJobs(queue), "job")}, ${own} of this service, ${pending} pending`
                   : "empty"}
               </dd>
             </div>

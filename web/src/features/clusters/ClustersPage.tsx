@@ -11,6 +11,7 @@ import { useNodeFailures } from "./api/useNodeFailures";
 import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
 import styles from "./ClustersPage.module.css";
+import { countJobs } from "./countJobs";
 import { NodeGrid, nodesText } from "./NodeGrid";
 import { NodeFailureTable } from "./tables/NodeFailureTable";
 import { NodeTable } from "./tables/NodeTable";
@@ -66,7 +67,7 @@ function Cluster({ cluster, failures }: Props) {
         <p className="small muted">asked {formatAge(cluster.asked_at, now)}</p>
         {report && (
           <p className="small muted">
-            {nodesText(report.nodes)}; {pluralize(report.queue.length, "job")}
+            {nodesText(report.nodes)}; {pluralize(countJobs(report.queue), "job")}
             {report.admits && `; ${limitsText(report.admits)}`}
           </p>
         )}

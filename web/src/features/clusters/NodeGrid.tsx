@@ -6,6 +6,7 @@ import styles from "./NodeGrid.module.css";
 
 type Node = NonNullable<ClusterView["report"]>["nodes"][number];
 const IDLE = /^idle/i;
+const DRAIN = /^drain/i;
 const DOWN = /down|drain|fail|maint|unk|no_respond|\*/i;
 
 const MANY = 400; // nodes from which on their cells are small
@@ -45,11 +46,13 @@ export function NodeGrid({ nodes, failures }: Props) {
 /** Return the nodes of each kind in words, which explain the cells: "8 nodes: 5 in use, 2 idle, 1 down". */
 export function nodesText(nodes: Node[]): string {
   const down = nodes.filter(isDown).length;
+  const drained = nodes.filter((node) => DRAIN.test(node.state)).length;
   const idle = nodes.filter((node) => !isDown(node) && IDLE.test(node.state)).length;
   const kinds = [
     [nodes.length - down - idle, "in use"],
     [idle, "idle"],
-    [down, "down"],
+    [drained, "drained"],
+    [down - drained, "down"],
   ] as const;
   const present = kinds.filter(([count]) => count > 0).map(([count, kind]) => `${count} ${kind}`);
   return [pluralize(nodes.length, "node"), present.join(", ")].filter(Boolean).join(": ");

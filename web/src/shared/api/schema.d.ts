@@ -786,7 +786,7 @@ export interface paths {
         /**
          * Get Readiness
          * @description Return 200 if the database answers and every tick of the scheduler succeeds, and no
-         *     cluster's report is late; else 503 with the problem.
+         *     cluster's report is late or cannot be read; else 503 with the problem.
          */
         get: operations["get_readiness"];
         put?: never;
@@ -2556,7 +2556,7 @@ export interface components {
             reason: string | null;
             /**
              * Step
-             * @description The last stored step.
+             * @description The last step that the attempt reported; 0 without one.
              * @example 1200
              */
             step: number;
@@ -5015,6 +5015,13 @@ export interface components {
              * @description The failure of every rank that left a note, in time order.
              */
             falls: components["schemas"]["RankFailureView"][];
+            /**
+             * Has Begun
+             * @description Whether a rank of the attempt had begun; false where the job ended before.
+             * @default true
+             * @example true
+             */
+            has_begun: boolean;
             /**
              * Host
              * @description The host of this rank; null if unknown.
@@ -7891,6 +7898,18 @@ export interface components {
              */
             nodes: number;
             /**
+             * Out Of Service
+             * @description Number of nodes that take no job, by their state in Slurm's word.
+             * @default {}
+             * @example {
+             *       "down": 1,
+             *       "drained": 2
+             *     }
+             */
+            out_of_service: {
+                [key: string]: number;
+            };
+            /**
              * State
              * @description State of the partition, in Slurm's word.
              * @example up
@@ -9101,7 +9120,7 @@ export interface components {
             partition: string;
             /**
              * Pending
-             * @description Number of pending jobs in the partition without those on hold; the waiting tasks of an array count as one.
+             * @description Number of pending jobs in the partition without those on hold; each waiting task of an array counts.
              * @example 31
              */
             pending: number;
@@ -9197,6 +9216,13 @@ export interface components {
              * @example RUNNING
              */
             state: string;
+            /**
+             * Tasks
+             * @description Number of jobs that this entry stands for: the waiting tasks of an array; else 1.
+             * @default 1
+             * @example 1
+             */
+            tasks: number;
             /**
              * User
              * @description User of the job.

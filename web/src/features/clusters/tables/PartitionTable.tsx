@@ -1,6 +1,7 @@
 /** The partitions of a cluster. */
 import type { ClusterView } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
+import { outText } from "../outText";
 import { ClusterTable } from "./ClusterTable";
 
 type Report = NonNullable<ClusterView["report"]>;
@@ -19,7 +20,8 @@ export function PartitionTable({ partitions }: { partitions: Report["partitions"
           <td>{partition.state}</td>
           <td>{partition.idle_nodes}</td>
           <td>
-            {partition.nodes} {partition.whole_nodes && <span className="muted">exclusive nodes</span>}
+            {[formatCount(partition.nodes), ...outText(partition)].join(", ")}{" "}
+            {partition.whole_nodes && <span className="muted">exclusive nodes</span>}
           </td>
           <td>{formatCount(partition.cpus)}</td>
           <td>{partition.time_limit}</td>

@@ -10,8 +10,8 @@ export function FirstFailure({ failure, reason }: { failure: Failure; reason: st
   return (
     <div className={styles.firstFailure}>
       <p>
-        <b>{failure.rank === null ? "No rank reported a reason" : `Rank ${failure.rank}`}</b>
-        {failureText(failure)}
+        <b>{subject(failure)}</b>
+        {failure.has_begun && failureText(failure)}
       </p>
       {failure.evidence && failure.evidence !== reason && (
         <figure className={styles.evidence}>
@@ -52,6 +52,11 @@ const KINDS: Record<Failure["kind"], string> = {
   time_limit: "the job reached its time limit",
   unknown: "it exited without a reason",
 };
+
+function subject({ rank, has_begun }: Failure): string {
+  if (!has_begun) return "No rank had begun";
+  return rank === null ? "No rank reported a reason" : `Rank ${rank}`;
+}
 
 /** Return " failed first on cpu-2: an error in Python". */
 function failureText({ rank, host, kind, round }: Failure): string {
