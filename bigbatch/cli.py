@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from bigbatch.commands.automation import notify, schedule
 from bigbatch.commands.clusters import clusters
@@ -47,6 +48,7 @@ from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
 from contract.process_settings import hide_memory
 from contract.user_home import NoHomeError
+from contract.validation import issues_of
 
 app = typer.Typer(
     name="bigbatch",
@@ -121,10 +123,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:
         if os.environ.get("BIGBATCH_DEBUG") == "1":
             raise
-        is_known = isinstance(error, BigbatchError | NoHomeError)
-        unknown = f"{type(error).__name__}: {error} (set BIGBATCH_DEBUG=1 for the traceback)"
-        print_message(str(error) if is_known else unknown)
+        print_message(_words_of(error))
         sys.exit(error.exit_code if isinstance(error, BigbatchError) else 1)
+
+
+def _words_of(error: Exception) -> str:
+    """Return the message of an error; of one that no command expects, with its type."""
+    if isinstance(error, ValidationError):  # of a request that the client did not send
+        return "\n".join(f"{issue.path or 'request'}: {issue.message}" for issue in issues_of(error))
+    if isinstance(error, BigbatchError | NoHomeError):
+        return str(error)
+    return f"{type(error).__name__}: {error} (set BIGBATCH_DEBUG=1 for the traceback)"
 
 
 def _print_version(wanted: bool) -> None:

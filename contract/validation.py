@@ -7,6 +7,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from contract.described_model import DescribedModel
+from contract.pattern_words import pattern_words
 
 # pydantic adds the tag of a tagged union to an error's location: ("optimizer", "lars", "momentum").
 # The document has optimizer.momentum, so the location part after one of these fields is removed.
@@ -75,7 +76,9 @@ def issues_from_details(details: Iterable[Mapping[str, Any]], *, has_tags: bool 
             message = f"unknown kind '{detail['ctx']['tag']}'; the kinds are {detail['ctx']['expected_tags']}"
             found.append(ValidationIssue(path=_dotted(location), message=message))
         else:
-            message = PLAIN_MESSAGES.get(detail["type"], detail["msg"])
+            is_pattern = detail["type"] == "string_pattern_mismatch"
+            plain = PLAIN_MESSAGES.get(detail["type"], detail["msg"])
+            message = pattern_words(detail["ctx"]["pattern"]) if is_pattern else plain
             found.append(ValidationIssue(path=_dotted(location), message=message[:1].lower() + message[1:]))
     return found
 

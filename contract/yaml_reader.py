@@ -169,6 +169,9 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     for key, _ in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise DocumentError(f"line {key.start_mark.line + 1}: a field name must be a plain string")
+        if key.value == "<<" and key.style is None:
+            merge = "merge keys (<<) are not supported: write their fields here"
+            raise DocumentError(f"line {key.start_mark.line + 1}: {merge}")
         if key.value in seen:
             raise DocumentError(f"line {key.start_mark.line + 1}: the field '{key.value}' is given twice")
         seen.add(key.value)

@@ -67,7 +67,10 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
             "base.data.in_memory.group: groups exchange images before every epoch, but async_sgd does not synchronize: "
             "set group to 1",
         ),
-        ({"data": {**FOLDER, "path": "images"}}, "base.data.path: string should match pattern '^/[^\\x00]*$'"),
+        (
+            {"data": {**FOLDER, "path": "images"}},
+            "base.data.path: expected a path that begins with /, without NUL characters",
+        ),
         (
             {"data": {**FOLDER, "train_samples": 60}},
             "base.batch: batch 64 is larger than the 60 training samples of folder",
