@@ -59,6 +59,7 @@ class BuiltIn:
     can_be_null: bool = False
 
 
+IN_UTC = "; a query's time is UTC, unless it names its zone: 2026-11-26T08:00+01:00"
 STEP_NAME = select(Step.name).where(Step.id == Run.step_id).scalar_subquery()
 
 
@@ -86,9 +87,9 @@ def built_ins() -> dict[str, BuiltIn]:
         BuiltIn("step", Kind.NUMBER, "newest stored step", Run.step),
         BuiltIn("steps", Kind.NUMBER, "number of steps of the whole run", Run.steps),
         BuiltIn("progress", Kind.NUMBER, "share of the steps, 0 to 1", progress, can_be_null=True),
-        BuiltIn("created", Kind.MOMENT, "when the run was stored", Run.created_at),
-        BuiltIn("started", Kind.MOMENT, "when the first attempt began", Run.started_at, can_be_null=True),
-        BuiltIn("ended", Kind.MOMENT, "when the run ended", Run.ended_at, can_be_null=True),
+        BuiltIn("created", Kind.MOMENT, f"when the run was stored{IN_UTC}", Run.created_at),
+        BuiltIn("started", Kind.MOMENT, f"when the first attempt began{IN_UTC}", Run.started_at, can_be_null=True),
+        BuiltIn("ended", Kind.MOMENT, f"when the run ended{IN_UTC}", Run.ended_at, can_be_null=True),
         BuiltIn(
             "duration", Kind.DURATION, "time since the start", SecondsBetween(Run.started_at, ended), can_be_null=True
         ),

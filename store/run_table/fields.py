@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from contract.metric_names import is_better_when_higher
 from store.metrics.figures import Figure
 from store.run_table.columns import ALIASES, BuiltIn, built_ins
+from store.run_table.leaves import PARAMETERS, within
 from store.run_table.names import all_names, spec_paths
 from store.run_table.query import Name, QueryError
 from store.run_table.spec_fields import ExperimentField, RunField
@@ -96,8 +97,12 @@ def _column_of(name: Name, figure: str) -> str:
 
 
 def _has_path(db: Session, path: str) -> bool:
-    tables = (ExperimentField, RunField)
-    return any(db.scalar(select(table.path).where(table.path == path).limit(1)) is not None for table in tables)
+    """Return whether a run has the field: a value, or a parameter that is an object, with fields inside it."""
+    tables, (first, end) = (ExperimentField, RunField), within(path)
+    exact = [select(table.path).where(table.path == path) for table in tables]
+    inside = [select(table.path).where(table.path >= first, table.path < end) for table in tables]
+    queries = [*exact, *(inside if path.startswith(PARAMETERS) else [])]
+    return any(db.scalar(query.limit(1)) is not None for query in queries)
 
 
 def _has_metric(db: Session, metric: str) -> bool:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+PARAMETERS = "parameters."  # of a program: the only fields that may be objects by a user's choice
 MAX_TEXT = 500  # characters of a value: a long list is no text to search for
 
 
@@ -45,6 +46,31 @@ def leaf_of(value: object) -> Leaf:
             return Leaf(None, value[:MAX_TEXT])
         case _:
             return Leaf(None, json.dumps(value)[:MAX_TEXT])
+
+
+def within(path: str) -> tuple[str, str]:
+    """Return the bounds of the paths inside an object: from the first on, and before the second."""
+    return f"{path}.", f"{path}/"  # the sign after the dot
+
+
+def object_of(path: str, found: Mapping[str, Leaf]) -> str | None:
+    """Return an object as JSON, of the fields inside it by their whole paths; None without any."""
+    document: dict[str, Any] = {}
+    for inside, leaf in sorted(found.items()):
+        if leaf == ABSENT:
+            continue
+        *above, name = inside.removeprefix(f"{path}.").split(".")
+        place = document
+        for part in above:
+            place = place.setdefault(part, {})
+        place[name] = _json_value(leaf)
+    return json.dumps(document) if document else None
+
+
+def _json_value(leaf: Leaf) -> object:
+    if leaf.number is not None:
+        return int(leaf.number) if leaf.number.is_integer() and abs(leaf.number) < 2**53 else leaf.number
+    return {"true": True, "false": False}.get(leaf.text or "", leaf.text)
 
 
 def _walk(value: object, path: str) -> Iterator[tuple[str, Leaf]]:

@@ -10,6 +10,7 @@ from store.lifecycle.tags import ExperimentTag, RunTag
 from store.metrics.figures import Figure
 from store.run_table.columns import BuiltIn, plain
 from store.run_table.fields import Field, MetricField, SpecField, TagField
+from store.run_table.leaves import PARAMETERS, Leaf, Leaves, object_of, within
 from store.run_table.spec_fields import ExperimentField, RunField
 from store.tables import Experiment, Job, Run
 
@@ -158,7 +159,35 @@ def _spec_values(db: Session, runs: Sequence[Listed], paths: Sequence[str]) -> d
         for owner_id, path, number, text in db.execute(query.where(table.path.in_(paths), owner.in_(ids))):
             values = found[path].of_runs if table is RunField else found[path].of_experiments
             values[owner_id] = text if number is None else plain(number)
+    for path, of_path in found.items():
+        without = [
+            one for one in runs if one.id not in of_path.of_runs and one.experiment_id not in of_path.of_experiments
+        ]
+        if without and path.startswith(PARAMETERS):
+            _fill_objects(db, without, path, of_path)
     return found
+
+
+def _fill_objects(db: Session, runs: Sequence[Listed], path: str, values: _SpecValues) -> None:
+    """Add the values of runs whose field is an object: the fields inside it, as JSON."""
+    first, end = within(path)
+
+    def inside(table: type[RunField] | type[ExperimentField], owner: Any, ids: Sequence[int]) -> dict[int, Leaves]:
+        query = select(owner, table.path, table.number, table.text)
+        by_owner: dict[int, Leaves] = {}
+        for owner_id, below, number, text in db.execute(
+            query.where(table.path >= first, table.path < end, owner.in_(ids))
+        ):
+            by_owner.setdefault(owner_id, {})[below] = Leaf(number, text)
+        return by_owner
+
+    experiments = sorted({run.experiment_id for run in runs})
+    bases = inside(ExperimentField, ExperimentField.experiment_id, experiments)
+    own = inside(RunField, RunField.run_id, [run.id for run in runs])
+    for run in runs if bases or own else ():
+        fields = bases.get(run.experiment_id, {}) | own.get(run.id, {})
+        if (text := object_of(path, fields)) is not None:
+            values.of_runs[run.id] = text
 
 
 def _figures(db: Session, runs: Sequence[Listed], metrics: Collection[str]) -> dict[str, dict[int, Sequence[Any]]]:

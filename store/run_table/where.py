@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, and_, false, func, not_, or_, select, true
+from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select, true
 from sqlalchemy.orm import Session
 
 from store.lifecycle.tags import ExperimentTag, RunTag
@@ -18,6 +18,7 @@ from store.run_table import query
 from store.run_table.any_text import contains, run_has_text
 from store.run_table.columns import BuiltIn, Kind
 from store.run_table.fields import Field, MetricField, SpecField, TagField, find_field
+from store.run_table.leaves import within
 from store.run_table.query import QueryError, Value
 from store.run_table.spec_fields import ExperimentField, RunField
 from store.run_table.values import is_missing, moment_of, number_of, number_or_none, seconds_of
@@ -141,9 +142,10 @@ def _of_tags(sign: str, value: Value) -> Condition:
 
 
 def _of_spec(path: str, sign: str, value: Value) -> Condition:
+    if is_missing(value):
+        return not_(or_(_of_either(path, _has_value), _has_fields_inside(path)))
+
     def holds(table: Any) -> Condition:
-        if is_missing(value):
-            return or_(table.number.is_not(None), table.text.is_not(None))
         if sign == "~":
             return contains(table.text, value.text)
         number = number_or_none(value)
@@ -152,8 +154,27 @@ def _of_spec(path: str, sign: str, value: Value) -> Condition:
         of_number = _ordered(table.number, sign, number, value)
         return or_(of_number, table.text == value.text) if sign == "=" else of_number
 
-    found = _of_either(path, holds)
-    return not_(found) if is_missing(value) else found
+    return _of_either(path, holds)
+
+
+def _has_value(table: Any) -> Condition:
+    return or_(table.number.is_not(None), table.text.is_not(None))
+
+
+def _has_fields_inside(path: str) -> Condition:
+    """Return the condition for runs whose field is an object: it has no value of its own, and is not missing."""
+    first, end = within(path)
+
+    def inside(table: Any) -> Condition:
+        return and_(table.path >= first, table.path < end)
+
+    own = select(RunField.run_id).where(inside(RunField), _has_value(RunField))
+    # an inherited field counts unless the run lacks it
+    of_run = (RunField.run_id == Run.id, RunField.path == ExperimentField.path, not_(_has_value(RunField)))
+    lacks = exists().where(*of_run).correlate(Run, ExperimentField)
+    of_experiment = (ExperimentField.experiment_id == Run.experiment_id, inside(ExperimentField), ~lacks)
+    inherited = exists().where(*of_experiment).correlate(Run)
+    return or_(Run.id.in_(own), inherited)
 
 
 def _of_either(path: str, holds: Callable[[Any], Condition]) -> Condition:

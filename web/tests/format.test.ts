@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { append, alignColumns, smooth } from "@/shared/curves/column";
 import { formatNumber, formatPercent, formatTick, ordinal } from "@/shared/format/number";
-import { formatDuration, formatRoughly, formatStepTime } from "@/shared/format/time";
+import { formatDuration, formatMoment, formatRoughly, formatStepTime } from "@/shared/format/time";
 import { axisNames, valuesText, valueText } from "@/shared/format/value";
 
 test.each([
@@ -101,4 +101,8 @@ test("the values of a run have fractions of four digits and whole numbers as the
 test("a place has the ending of English ordinals", () => {
   const places = [1, 2, 3, 4, 11, 12, 13, 21, 1022, 111].map(ordinal);
   expect(places).toEqual(["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "1,022nd", "111th"]);
+});
+
+test("a moment names its zone, and the UTC by which queries go", () => {
+  expect(formatMoment("2026-11-26T14:03:59Z")).toMatch(/^\d\d\/11\/2026, .+\S+ \(2026-11-26T14:03:59 UTC\)$/);
 });

@@ -73,7 +73,7 @@ def show_schedule(name: Name, as_json: Json = False) -> None:
     print(f"{found.name}: {_when(found)}, missed {found.missed.value}, overlap {found.overlap.value}")
     print(f"next {_next(found)}")
     rows = [
-        (f"{one.at:%Y-%m-%d %H:%M:%S}", one.status.value, str(one.experiment_id or "-"), one.message or "-")
+        (f"{one.at:%Y-%m-%d %H:%M:%S} UTC", one.status.value, str(one.experiment_id or "-"), one.message or "-")
         for one in found.starts
     ]
     print_table(("AT", "STATUS", "EXPERIMENT", "WHY"), rows)

@@ -54,7 +54,7 @@ def _state(artifact: ArtifactView) -> str:
     if artifact.removed_at is None:
         state = "there" if artifact.attempt else f"from run {artifact.run}"
         return f"{state}, {artifact.mirror.state}" if artifact.mirror else state
-    return f"removed {artifact.removed_at:%Y-%m-%d %H:%M} ({artifact.removed_because})"
+    return f"removed {artifact.removed_at:%Y-%m-%d %H:%M} UTC ({artifact.removed_because})"
 
 
 def _download(client: Client, run_id: int, artifact: ArtifactView, folder: Path) -> None:

@@ -81,4 +81,4 @@ def _confirms(text: str, undo_hours: int) -> bool:
 
 
 def _moment(at: datetime) -> str:
-    return f"{at.astimezone():%Y-%m-%d %H:%M}"
+    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"

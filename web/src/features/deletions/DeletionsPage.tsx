@@ -1,7 +1,7 @@
 /** The page of what is deleted and can be restored, with the moment until which it can. */
 import type { DeletionView } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
-import { formatAge, formatClock } from "@/shared/format/time";
+import { formatAge, formatClock, formatMoment } from "@/shared/format/time";
 import { useRestore } from "@/shared/lifecycle/api/useRestore";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { errorText } from "@/shared/messages/errorText";
@@ -73,7 +73,7 @@ function DeletionTable({ items, busy, onRestore }: TableProps) {
               <td>{nameOf(item)}</td>
               <td>{item.name}</td>
               <td>{formatAge(item.deleted_at, now)}</td>
-              <td>{formatClock(item.restorable_until, now)}</td>
+              <td title={formatMoment(item.restorable_until)}>{formatClock(item.restorable_until, now)}</td>
               <td>
                 <button
                   className="button"

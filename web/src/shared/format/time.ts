@@ -45,6 +45,13 @@ export function formatClock(at: string, now: number): string {
   return today ? time : `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })} ${time}`;
 }
 
+/** Return a moment with its zone, and as queries of runs call it: "26/11/2026, 15:03:59 CET (2026-11-26T14:03:59 UTC)". */
+export function formatMoment(at: string): string {
+  const date = new Date(at);
+  const local = date.toLocaleString("en-GB", { dateStyle: "short", timeStyle: "long" });
+  return `${local} (${date.toISOString().slice(0, 19)} UTC)`;
+}
+
 function inTwoUnits(value: number, unit: number, name: string, part: number, partName: string): string {
   const rest = Math.floor((value % unit) / part);
   return `${Math.floor(value / unit)} ${name}${rest ? ` ${rest} ${partName}` : ""}`;

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { FieldName, TableRow } from "@/shared/api/types";
+import { formatMoment } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { StateMark } from "@/shared/state/StateMark";
 import type { RunTableData } from "./api/useRunTable";
@@ -43,7 +44,14 @@ function renderCell(field: string, row: TableRow, cell: Cell, data: RunTableData
   const kind = data.columns.find(({ name }) => name === field) ?? { kind: "any", metric: null };
   const text = cellText(field, kind, cell, now);
   if (field === "name") return <Link href={`/experiments/${row.experiment_id}`}>{text}</Link>;
-  if (kind.kind === "moment" && cell !== null) return <time dateTime={String(cell)}>{text}</time>;
+  if (kind.kind === "moment" && cell !== null) {
+    const at = String(cell);
+    return (
+      <time dateTime={at} title={formatMoment(at)}>
+        {text}
+      </time>
+    );
+  }
   return text;
 }
 

@@ -1,7 +1,7 @@
 /** The newest starts of a schedule: the experiment that each made, or why it made none. */
 import { Link } from "wouter";
 import type { ScheduleDetail } from "@/shared/api/types";
-import { formatClock } from "@/shared/format/time";
+import { formatClock, formatMoment } from "@/shared/format/time";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { useNow } from "@/shared/page/useNow";
 import { StateMark } from "@/shared/state/StateMark";
@@ -29,7 +29,9 @@ function Start({ start, now }: { start: ScheduleDetail["starts"][number]; now: n
   return (
     <li>
       <StateMark state={MARKS[status]} label={status} />
-      <span className="small muted">{formatClock(at, now)}</span>
+      <time className="small muted" dateTime={at} title={formatMoment(at)}>
+        {formatClock(at, now)}
+      </time>
       {experiment_id !== null && (
         <Link href={`/experiments/${experiment_id}`}>experiment {experiment_id}</Link>
       )}

@@ -2,7 +2,7 @@
 import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
 import { ordinal, pluralize } from "@/shared/format/number";
-import { formatClock } from "@/shared/format/time";
+import { formatClock, formatMoment } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
 import { ClusterTable } from "./ClusterTable";
@@ -55,7 +55,13 @@ export function QueueTable({ queue }: { queue: Job[] }) {
 
 /** Show a predicted start in the reader's own time zone. */
 function PredictedStart({ at, now }: { at: string | null; now: number }) {
-  return at === null ? "–" : <time dateTime={at}>{formatClock(at, now)}</time>;
+  return at === null ? (
+    "–"
+  ) : (
+    <time dateTime={at} title={formatMoment(at)}>
+      {formatClock(at, now)}
+    </time>
+  );
 }
 
 /** Return "4th of 31 pending jobs in gpu". */

@@ -1,7 +1,7 @@
 /** The timeline of a run's states: a bar whose lengths are times, and each state with its time, duration and reason. */
 import type { RunDetail } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
-import { formatClock, formatDuration } from "@/shared/format/time";
+import { formatClock, formatDuration, formatMoment } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { useNow } from "@/shared/page/useNow";
@@ -66,7 +66,7 @@ function State({ span: { move, seconds, open }, run, now }: { span: Span; run: R
     <li data-state={move.new}>
       <StateMark state={move.new} />
       <span className="small muted">
-        <time dateTime={move.at} title={new Date(move.at).toLocaleString("en-GB")}>
+        <time dateTime={move.at} title={formatMoment(move.at)}>
           {formatClock(move.at, now)}
         </time>
         {!ended && `, ${open ? "for " : ""}${formatDuration(seconds)}`}
