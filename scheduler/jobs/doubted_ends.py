@@ -50,6 +50,7 @@ def may_be_refused(folder: RunFolder, job: PolledJob, end: Gone) -> bool:
 
 def blame_host(end: Observation, report: ClusterReport) -> Observation:
     """Return the end of a job that never began: its host's fault, if that host has been taken out of service."""
-    if not set(end.hosts) & hosts_out_of_service(report):
+    if end.observed_end is None or not set(end.hosts) & hosts_out_of_service(report):
         return end
-    return end._replace(observed_end=JobEnd(kind=EndKind.LAUNCH_FAILED), observed_cause=ExitCause.NODE_FAILURE)
+    refused = JobEnd(kind=EndKind.LAUNCH_FAILED, at=end.observed_end.at)
+    return end._replace(observed_end=refused, observed_cause=ExitCause.NODE_FAILURE)
