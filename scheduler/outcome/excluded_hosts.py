@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contract.api.cluster_report import ClusterReport, Node
 from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
+from scheduler.clusters.slurm.job_ids import parse_hosts
 from store.tables import Job, Run
 
 OUT_OF_SERVICE = ("down", "drain", "fail", "error", "unknown", "reboot")
@@ -22,6 +23,9 @@ def next_excluded(run: Run, job: Job, report: ClusterReport | None, *, a_host_fa
     failed = failed_hosts(job.hosts, report) if a_host_failed else []
     hosts = [*(host for host in run.excluded if host not in failed), *failed]
     need = read_run(run.spec).resources
+    if isinstance(need, Slurm):  # Slurm refuses a job that asks for a host and excludes it
+        asked = parse_hosts(str(need.options.get("nodelist") or need.options.get("w") or ""))
+        hosts = [host for host in hosts if host not in asked]
     if not report or not isinstance(need, Slurm):
         return hosts
     serving = {node.name for node in _suitable(report, need) if not _is_out(node)}

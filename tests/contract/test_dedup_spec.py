@@ -52,7 +52,7 @@ def issues(**fields: Any) -> dict[str, str]:
     [
         ({"dedup": {}}, "dedup.images", "required field"),
         ({"dedup": {"images": "data"}}, "dedup.images", "'data' is a relative path"),
-        ({"dedup": IMAGES | {"images": "/a\nb"}}, "dedup.images", "pattern"),
+        ({"dedup": IMAGES | {"images": "/a\nb"}}, "dedup.images", "one line of text"),
         ({"dedup": IMAGES | {"bits": 64, "threshold": 64}}, "dedup.threshold", "0 to 31 of the 64 bits"),
         ({"dedup": IMAGES | {"bits": 64, "threshold": 48}}, "dedup.threshold", "0 to 31 of the 64 bits"),
         ({"dedup": IMAGES | {"threshold": 256}}, "dedup.threshold", "less than 256"),

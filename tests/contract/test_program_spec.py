@@ -59,7 +59,7 @@ def test_a_stored_program_is_read_back_equal() -> None:
         ({"launcher": "plain", "resources": SLURM}, "base.launcher", "8 ranks"),
         ({"environment": {"conda": "a", "venv": "/b"}}, "base.environment.venv", "one Python"),
         ({"environment": {"variables": {"SLURM_JOB_ID": "1"}}}, "base.environment.variables.SLURM_JOB_ID", "reserved"),
-        ({"environment": {"setup": ["a\nb"]}}, "base.environment.setup.0", "pattern"),
+        ({"environment": {"setup": ["a\nb"]}}, "base.environment.setup.0", "one line of text"),
         ({"subfolder": "a"}, "base.subfolder", "needs `code`"),
         ({"code": "0" * 64, "subfolder": "a/../.."}, "base.subfolder", "leaves"),
         ({"code": "0" * 64, "working_folder": "/a"}, "base.working_folder", "remove"),

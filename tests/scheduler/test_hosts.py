@@ -9,12 +9,14 @@ from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Gone, NoAnswerError, RateLimitedError, Unknown, gone
 from scheduler.context import Context
+from scheduler.outcome.excluded_hosts import next_excluded
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
 from store import clusters, jobs
 from store.session import snapshot, transaction
 from store.tables import Run
 from tests.testing.clusters import Far
+from tests.testing.decisions import cluster_report, make_job, make_run
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, poll_now, read, report_gone
 
@@ -227,3 +229,12 @@ def hosts(states: dict[str, str]) -> list[Node]:
         Node.model_validate({"name": name, "state": state, "partitions": ["knl" if name == "k" else "gpu"], **common})
         for name, state in states.items()
     ]
+
+
+def test_a_host_that_the_run_asks_for_by_name_is_never_excluded() -> None:
+    """Slurm refuses such a job: "Invalid node name specified"."""
+    run = make_run()
+    run.spec = {**run.spec, "resources": {**run.spec["resources"], "options": {"nodelist": "a,c[1-2]"}}}
+    report_of = cluster_report(is_host_down=False)
+    assert next_excluded(run, make_job(hosts=["a"]), report_of, a_host_failed=True) == []
+    assert next_excluded(run, make_job(hosts=["b"]), report_of, a_host_failed=True) == ["b"]

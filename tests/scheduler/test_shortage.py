@@ -16,6 +16,7 @@ from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import ArrayRequest, JobHandle, JobRequest, NoAnswerError, RateLimitedError
+from scheduler.clusters.rate_limit import CALLS_PER_MINUTE
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.ticks.poll import CALM_S
@@ -125,7 +126,7 @@ def test_three_single_submissions_after_a_sweep_and_its_stop_wait_a_few_seconds_
     assert set(simulation.waits_s) == {"sweep", "stop", "first", "second", "third"}
     assert max(simulation.waits_s.values()) <= 3.0
     calls = simulation.calls
-    assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) <= 12
+    assert max(sum(at <= other < at + 60.0 for other, _ in calls) for at, _ in calls) <= CALLS_PER_MINUTE
 
 
 @pytest.mark.ring("all")

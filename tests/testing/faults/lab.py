@@ -152,6 +152,15 @@ def preempt(host: str, seconds: int = 3) -> str:
     return str(re.findall(r"\d+", reported)[0])
 
 
+def first_choice() -> str:
+    """Return the host on which Slurm would start a job of one host now."""
+    words = ("sbatch", "--test-only", "-p", "gpu", "--wrap", "true")
+    environment = {**os.environ, "SLURM_CONF": str(selected_folder().slurm_conf)}
+    done = subprocess.run(words, env=environment, check=True, capture_output=True, text=True, timeout=90)
+    (host,) = re.findall(r"on nodes (\S+)", done.stderr)
+    return str(host)
+
+
 def sbatch_waits(folder: str) -> bool:
     """Whether an sbatch has begun that hands in the script of the run in this folder, and has not ended."""
     mine = f"{Path(folder).resolve()}/"
