@@ -17,12 +17,12 @@ from agent.folder.claim import ClaimRefused, claim_attempt, job_name
 from agent.folder.events import EventWriter
 from agent.folder.heartbeat import start_heartbeat
 from agent.folder.metric_reader import MetricReader, open_sources
-from agent.folder.output_ends import announce_end
 from agent.folder.rank_ends import RankEnd, first_failure, record_end
 from agent.folder.run_folder import RunFolder
 from agent.program.parameters import write_files
 from agent.ranks import processes
 from agent.ranks.guard import Guard
+from agent.ranks.output_pump import LAST_LINES_S, open_pump
 from agent.ranks.placement import Placement, find_placement, is_slurm_job
 from agent.ranks.rank_process import RankProcess, kill_left_behind
 from agent.ranks.rendezvous import Point, await_point, publish_point
@@ -48,6 +48,7 @@ class Attempt:
         self.supervisor = Supervisor(self.placement.host, signals, self._record)
         self.sources: Sources | None = None  # of metrics; the first agent reads them
         self.reader: MetricReader | None = None
+        self.pump = None if self.placement.starts_launcher else open_pump(folder, number, spec)
 
     def run(self) -> int:
         """Start the ranks, wait for their end, report, and return the exit status."""
@@ -71,8 +72,8 @@ class Attempt:
             if self.placement.is_first:
                 self._await_environment()
             kill_left_behind()
-        if self.supervisor.has_ended_well and "output" in [one["kind"] for one in self.spec.get("metrics") or []]:
-            announce_end(self.number, self.placement.agent)
+        if self.pump:
+            self.pump.finish(self.signals.deadline)
         ending = Ending(self.folder, self.number, self.placement, signals=self.signals, supervisor=self.supervisor)
         return ending.report(self.events, self.reader) if self.placement.is_first else ending.status()
 
@@ -96,13 +97,18 @@ class Attempt:
         return self.signals.asks_for_end
 
     def _carry_out(self, point: Point) -> None:
-        place, start = self.placement, Start(self.folder, self.number, self.spec, self.placement, point)
+        place, start = self.placement, Start(self.folder, self.number, self.spec, self.placement, point, self.pump)
         what = place.launcher if place.starts_launcher else ""
         started: list[RankProcess] = []
+        failure = None
         try:
             started += start.launcher() if place.starts_launcher else start.ranks()
         except OSError as error:
-            print(f"bigbatch: a rank could not be started: {error}", file=sys.stderr, flush=True)
+            failure = error
+        if self.pump:
+            self.pump.start()
+        if failure:
+            print(f"bigbatch: a rank could not be started: {failure}", file=sys.stderr, flush=True)
             first = place.agent * place.local_world if place.starts_launcher else place.ranks[0].rank
             self._record(RankEnd(first, place.host, 126, what=what))
             self.supervisor.ends.append(RankEnd(first, place.host, 126, what=what))
@@ -137,6 +143,8 @@ class Attempt:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
         if end.what and first_failure(self.folder, self.number):
             return
+        if self.pump and end.is_failure:
+            self.pump.await_end_of(end.rank, LAST_LINES_S)
         is_shared = self.placement.agents > 1 and not end.what
         record_end(self.folder, self.number, end, is_shared=is_shared)
         if end.is_failure:

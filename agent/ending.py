@@ -11,7 +11,6 @@ from typing import Any
 
 from agent.folder.events import EventWriter
 from agent.folder.metric_reader import MetricReader
-from agent.folder.output_ends import pipes
 from agent.folder.outputs import record_outputs
 from agent.folder.rank_ends import PAUSED, STOPPED, first_failure, read_statuses
 from agent.folder.run_folder import RunFolder
@@ -109,9 +108,7 @@ class Ending:
         deadline, limit_s = self.signals.deadline, METRICS_S
         if deadline is not None:
             limit_s = min(METRICS_S, max(LAST_METRICS_S, deadline - REPORT_S - time.monotonic()))
-        passes_through = bool(pipes())
-        agents = self.placement.agents if is_well and passes_through else 0
-        reader.finish(limit_s, agents=agents, is_late=passes_through and not is_well, is_well=is_well)
+        reader.finish(limit_s, ranks=self.placement.world, is_well=is_well)
 
     def _must_report(self) -> bool:
         """Return whether no time is left to wait for other agents: they kill what still saves at the same deadline."""

@@ -16,6 +16,7 @@ from agent.folder.rank_ends import PAUSED, RankEnd, record_end
 from agent.folder.run_folder import RunFolder
 from agent.program import command
 from agent.ranks import processes
+from agent.ranks.output_pump import LAST_LINES_S, open_pump
 from agent.ranks.placement import find_placement, worker_rank
 from agent.ranks.rank_process import RankProcess, kill_left_behind
 from agent.ranks.rendezvous import await_point
@@ -35,8 +36,11 @@ def run_worker(path: Path, attempt: int) -> int:
     spec = folder.read_spec()
     rank, local_rank, world = worker_rank(str(spec.get("launcher")))
     host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    pump = open_pump(folder, attempt, spec)
 
     def record(end: RankEnd) -> None:
+        if pump and end.is_failure:
+            pump.await_end_of(end.rank, LAST_LINES_S)
         record_end(folder, attempt, end, is_shared=True)
         if end.is_failure:
             print(f"bigbatch: {end.describe()}", file=sys.stderr, flush=True)
@@ -44,14 +48,18 @@ def run_worker(path: Path, attempt: int) -> int:
     supervisor = Supervisor(host, signals, record)
     if spec.get("launcher") == "torchrun":  # torchrun's own variables, in the environment that torchrun inherited
         words = command.program_words(spec, folder.path)
-        started = RankProcess(rank, words, os.environ, os.getcwd())
+        started = RankProcess(rank, words, os.environ, os.getcwd(), pump=pump)
     else:
         point = await_point(folder, attempt, lambda: False)
         assert point is not None
-        started = Start(folder, attempt, spec, find_placement(spec), point).worker(rank, local_rank, world)
+        started = Start(folder, attempt, spec, find_placement(spec), point, pump).worker(rank, local_rank, world)
+    if pump:
+        pump.start()
     hosts = [host if number == rank else "" for number in range(world)]
     supervisor.observe([started], stalls=watch_stalls(folder, attempt, spec, pids={rank: started.pid}, hosts=hosts))
     kill_left_behind()
+    if pump:
+        pump.finish(signals.deadline)
     end = supervisor.ends[0]
     if end.status in (0, PAUSED):
         return 0

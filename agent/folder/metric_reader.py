@@ -13,8 +13,7 @@ from agent.sources import Sources
 
 EVERY_S = 0.5
 LATE_EVERY_S = 0.05
-SETTLE_S = 0.3  # for the last lines of ranks that failed
-OUTPUT_S = 10.0  # for the last lines of ranks that ended well, which srun brings to the log
+SETTLE_S = 0.3  # for the last lines of other agents' ranks, if one has failed
 
 
 def open_sources(folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter) -> Sources | None:
@@ -32,24 +31,22 @@ class MetricReader:
         self._thread = threading.Thread(target=self._read, name="metrics", daemon=True)
         self._thread.start()
 
-    def finish(self, limit_s: float, *, agents: int, is_late: bool, is_well: bool) -> None:
-        """Read what is left, for `limit_s` at most, after the ranks of all agents have ended.
+    def finish(self, limit_s: float, *, ranks: int, is_well: bool) -> None:
+        """Read what is left, for `limit_s` at most, after all ranks have ended, of which there are so many.
 
-        The output of `agents` agents is read to its end. `is_late`: the log may get lines for a moment still, whose
-        end nobody announces. `is_well`: all ranks ended by themselves, so their last lines are whole.
+        `is_well`: they ended by themselves, so their last lines are whole, and the end of each one's output is awaited.
         """
         until = time.monotonic() + limit_s
         self._should_end.set()
         self._thread.join(limit_s)
         if self._thread.is_alive():
             return
-        if is_late:
-            time.sleep(SETTLE_S)
         self._sources.finish(max(until - time.monotonic(), 0.0))
-        until = min(until, time.monotonic() + OUTPUT_S)
-        while not self._sources.has_output_of(agents) and time.monotonic() < until:
-            time.sleep(LATE_EVERY_S)
-            self._sources.poll()
+        if not is_well:
+            until = min(until, time.monotonic() + SETTLE_S)
+        while not self._sources.has_output_of(ranks) and time.monotonic() < until:
+            if not self._sources.poll():
+                time.sleep(LATE_EVERY_S)
         self._sources.end(is_well=is_well)
 
     def _read(self) -> None:

@@ -6,12 +6,13 @@ import json
 import os
 import re
 import signal
+import stat
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from agent.folder.output_ends import pipes
 from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 
@@ -86,12 +87,22 @@ def lost_a_connection(folder: RunFolder, attempt: int, rank: int) -> bool:
     srun labels the lines of each rank, and torch those of its errors. srun may bring lines to the log after the rank
     has ended, so they are awaited for a moment.
     """
-    until = time.monotonic() + (ECHO_WAIT_S if pipes() else 0.0)
+    until = time.monotonic() + (ECHO_WAIT_S if has_pipes() else 0.0)
     while not _has_echo(folder, attempt, rank):
         if time.monotonic() >= until:
             return False
         time.sleep(0.05)
     return True
+
+
+def has_pipes() -> bool:
+    """Return whether the output of this process goes through a pipe, as srun's, and reaches the log later."""
+    for file in (1, 2):
+        with suppress(OSError):
+            mode = os.fstat(file).st_mode
+            if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+                return True
+    return False
 
 
 def _has_echo(folder: RunFolder, attempt: int, rank: int) -> bool:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from agent.ranks import processes
+from agent.ranks.output_pump import OutputPump
 
 # exit statuses of a process that a request to end has ended; a shell has 128 more for its program
 STOPPED = tuple(status for number in (signal.SIGTERM, signal.SIGINT) for status in (-number, 128 + number))
@@ -16,18 +17,33 @@ STOPPED = tuple(status for number in (signal.SIGTERM, signal.SIGINT) for status 
 class RankProcess:
     """The process of one rank, or a launcher that starts several."""
 
-    def __init__(self, rank: int, words: Sequence[str], environment: Mapping[str, str], folder: str) -> None:
-        """Start the process in `folder`; raise OSError."""
+    def __init__(
+        self,
+        rank: int,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        folder: str,
+        *,
+        pump: OutputPump | None = None,
+    ) -> None:
+        """Start the process in `folder`; raise OSError. Without a pump it inherits the output of this process."""
         self.rank = rank
         self._warned: set[int] = set()  # processes that have got SIGUSR2
         self.was_killed = False
-        self._child = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            env=dict(environment),
-            cwd=folder,
-            preexec_fn=processes.prepare_rank,  # the agent has no other thread yet
-        )
+        ends = pump.connect(rank) if pump else (None, None)
+        try:
+            self._child = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=ends[0],
+                stderr=ends[1],
+                env=dict(environment),
+                cwd=folder,
+                preexec_fn=processes.prepare_rank,  # the agent has no other thread yet
+            )
+        finally:
+            for end in filter(None, ends):
+                os.close(end)
         self.pid = self._child.pid
 
     def poll(self) -> int | None:

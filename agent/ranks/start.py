@@ -11,6 +11,7 @@ from agent.folder.run_folder import RunFolder
 from agent.program import command
 from agent.program.parameters import JSON_FILE, parameter_variables
 from agent.program.setup_script import render_setup
+from agent.ranks.output_pump import OutputPump
 from agent.ranks.placement import Placement, Rank
 from agent.ranks.rank_process import RankProcess
 from agent.ranks.rendezvous import LOOPBACK, Point
@@ -24,10 +25,17 @@ class Start:
     """Starts the ranks of one agent."""
 
     def __init__(
-        self, folder: RunFolder, attempt: int, spec: Mapping[str, Any], placement: Placement, point: Point
+        self,
+        folder: RunFolder,
+        attempt: int,
+        spec: Mapping[str, Any],
+        placement: Placement,
+        point: Point,
+        pump: OutputPump | None,
     ) -> None:
+        """`pump` takes the output of the ranks; a launcher has none of its own."""
         self._folder, self._attempt, self._spec = folder, attempt, spec
-        self._placement, self._point = placement, point
+        self._placement, self._point, self._pump = placement, point, pump
         self._working_folder = command.working_folder_of(spec, folder.path)
 
     def ranks(self) -> list[RankProcess]:
@@ -45,7 +53,7 @@ class Start:
         first = place.node * place.local_world
         # the workers of mpirun enter the container themselves
         is_contained = place.launcher == "torchrun"
-        return [self._start(first, words, self._common(), is_contained=is_contained)]
+        return [self._start(first, words, self._common(), pump=None, is_contained=is_contained)]
 
     def worker(self, rank: int, local_rank: int, world: int) -> RankProcess:
         """Start the program of a rank that mpirun has started."""
@@ -53,7 +61,7 @@ class Start:
         variables.update(MASTER_ADDR=self._point.host, MASTER_PORT=str(self._point.port))
         words = command.program_words(self._spec, self._folder.path)
         words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
-        return self._start(rank, words, {**self._common(), **variables})
+        return self._start(rank, words, {**self._common(), **variables}, pump=self._pump)
 
     def _rank(self, rank: Rank) -> RankProcess:
         place = self._placement
@@ -73,7 +81,7 @@ class Start:
             variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(per_rank * place.local_world)))
         words = command.program_words(self._spec, self._folder.path)
         words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
-        return self._start(rank.rank, words, {**self._common(), **variables})
+        return self._start(rank.rank, words, {**self._common(), **variables}, pump=self._pump)
 
     def _common(self) -> dict[str, str]:
         """Return the variables that every rank gets, whatever starts it."""
@@ -90,7 +98,13 @@ class Start:
         return variables
 
     def _start(
-        self, rank: int, words: list[str], variables: Mapping[str, str], *, is_contained: bool = True
+        self,
+        rank: int,
+        words: list[str],
+        variables: Mapping[str, str],
+        *,
+        pump: OutputPump | None,
+        is_contained: bool = True,
     ) -> RankProcess:
         environment = {name: value for name, value in os.environ.items() if name not in OF_THE_AGENT}
         environment.setdefault("PYTHONUNBUFFERED", "1")
@@ -110,7 +124,7 @@ class Start:
             python_path=str(tools) if tools.is_dir() else None,
             recorder=self._recorder(settings.get("container")) if rank == 0 and is_contained else (),
         )
-        return RankProcess(rank, self._bash(rank, script, words), environment, str(self._folder.path))
+        return RankProcess(rank, self._bash(rank, script, words), environment, str(self._folder.path), pump=pump)
 
     def _recorder(self, container: object) -> list[str]:
         """Return the words that record the environment of the program; in a container its own Python runs them."""

@@ -26,15 +26,15 @@ class Lines(NamedTuple):
     is_inside: bool = False
 
 
-def read_lines(path: str, cursor: int, max_bytes: int) -> Lines:
+def read_lines(path: str, cursor: int, max_bytes: int, *, may_restart: bool = True) -> Lines:
     """Read the whole lines from byte `cursor` on; a line without its end waits. None of a file that is absent.
 
-    A file that has become shorter was written anew: it is read from its beginning.
+    A file that has become shorter was written anew: it is read from its beginning if it `may_restart`.
     """
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            start = cursor if cursor <= size else 0
+            start = 0 if may_restart and cursor > size else cursor
             file.seek(start)
             new = file.read(max_bytes)
     except OSError:

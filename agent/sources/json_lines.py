@@ -58,6 +58,9 @@ class JsonLinesSource(Source):
     def search_now(self) -> None:
         """Do nothing: there is one file."""
 
+    def begin(self, attempt: int) -> None:
+        """Do nothing: all attempts write to the file."""
+
     def accept(self, cursors: Mapping[str, Any]) -> None:
         """Continue from these cursors at the next read."""
         self._cursors = dict(cursors)

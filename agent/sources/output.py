@@ -1,71 +1,144 @@
-"""Source: the program's output; a regular expression finds the metrics of one step in a line."""
+"""Source: the program's output; a regular expression finds the metrics of one step in a line.
+
+The lines are in files of their own for each rank and stream (agent/folder/output_files.py). A file that all sources
+have read to its end is deleted, once the cursors are stored.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from agent.folder.output_ends import OutputEnds
-from agent.sources.growing_file import read_lines
+from agent.folder.output_files import END, OutputFile, list_output_files, rank_of, read_ends
+from agent.sources.growing_file import MAX_LINE_BYTES, Lines, read_lines
 from agent.sources.left_out import OPENING, LeftOut
 from agent.sources.point import MAX_STEP, NoStep, Point, is_name, step_of
 from agent.sources.source import Reading, Rest, Source
 from agent.sources.text_number import number_of, without_codes
 
-LOG = "out.log"
+ATTEMPTS, LOG = "attempts", "out.log"  # an earlier version of the agent read the lines in the log
 STEP = "step"  # the group of the step
 MAX_CHARACTERS = 2_000  # of a line that is searched: an expression may take a time that grows fast with the length
+MIN_BYTES = 2 * MAX_LINE_BYTES  # of each file in one round
 
 
 class OutputSource(Source):
     """The named groups of a regular expression are the metrics; the group `step`, or a counter, is the step."""
 
     def __init__(self, spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any]) -> None:
-        self._path = os.path.join(run_folder, LOG)
+        self._folder, self._attempts = run_folder, os.path.join(run_folder, ATTEMPTS)
         self._pattern = re.compile(spec["pattern"])
-        self._cursors = {"at": 0, "step": 0, **cursors}
-        self._ends = OutputEnds()
+        self._attempt: int | None = None  # None: the rest of all earlier attempts is read
+        self._turn = 0  # the file that is read first
+        places = dict(cursors.get("files", {LOG: cursors["at"]} if "at" in cursors else {}))
+        self._cursors: dict[str, Any] = {"step": cursors.get("step", 0), "files": places}
 
     def skip(self) -> None:
-        """Leave out the lines that the output has now."""
-        self._cursors["at"] = os.path.getsize(self._path) if os.path.exists(self._path) else 0
+        """Do nothing: no other run writes to these files."""
+
+    def begin(self, attempt: int) -> None:
+        """Read the lines of this attempt from now on."""
+        self._attempt = attempt
 
     def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
-        """Return the points of the new lines that match."""
-        part = read_lines(self._path, self._cursors["at"], max_bytes)
-        points, step, at, left_out = [], self._cursors["step"], part.cursor, LeftOut()
-        lines = part.lines
-        if rest is not Rest.WAITS:
-            *whole, last = part.rest.splitlines() or [b""]
-            lines, at = [*lines, *whole], at + len(part.rest)
-            if rest is Rest.WHOLE:
-                lines.append(last)
-            elif self._match(last):
-                left_out.add(_text_of(last), "the line has no end: the program may have been killed within a number")
-        for line in lines:
-            point = self._point(self._ends.take(line), min(step + 1, MAX_STEP), left_out)
-            if point:
-                points.append(point)
-                step = point.step
-        return Reading(points, {"at": at, "step": step}, part.more, left_out)
+        """Return the points of the new lines that match; the files take turns."""
+        files, known = self._files(), self._cursors["files"]
+        ends = {} if rest is Rest.WAITS else self._ends(files)
+        paths = self._paths(files)
+        # a file of an earlier attempt that is gone was read to its end
+        places = {name: place for name, place in known.items() if self._attempt is not None or name in paths}
+        points: list[Point] = []
+        step, left, more, left_out = self._cursors["step"], max_bytes, False, LeftOut()
+        for name in self._in_turn(list(paths)):
+            if left <= 0:
+                more = True
+                break
+            place = places.get(name, 0)
+            part = read_lines(paths[name], place, max(max_bytes // len(paths), MIN_BYTES), may_restart=False)
+            is_over = self._attempt is None or name in ends
+            lines, places[name] = self._lines(part, rest if is_over else Rest.WAITS, left_out)
+            for line in lines:
+                point = self._point(line, min(step + 1, MAX_STEP), left_out)
+                if point:
+                    points.append(point)
+                    step = point.step
+            left -= places[name] - place
+            more = more or part.more
+        if rest is not Rest.WAITS and not more:
+            places.pop(LOG, None)  # what follows there is in the files as well
+        return Reading(points, {"step": step, "files": places}, more, left_out)
 
     def reason_for_nothing(self) -> str:
         """Return why there is no metric."""
         return "the pattern was found in no line of the output"
 
     def search_now(self) -> None:
-        """Do nothing: there is one file."""
+        """Do nothing: each read looks for new files."""
 
-    def has_output_of(self, attempt: int, agents: int) -> bool:
-        """Return whether the last line of each agent of the attempt has been read."""
-        return self._ends.are_complete(attempt, agents)
+    def has_output_of(self, ranks: int) -> bool:
+        """Return whether the output of so many ranks of the attempt has ended, and is read to its end."""
+        try:
+            ends, places = self._ends(self._files()), self._cursors["files"]
+        except OSError:  # a file server that does not answer for a moment
+            return False
+        has_all = len({rank_of(name) for name in ends}) >= ranks
+        return has_all and all(places.get(name, 0) >= end for name, end in ends.items())
+
+    def finished(self, cursors: Mapping[str, Any]) -> set[str]:
+        """Return the files that are read to their end by these cursors, with the records of ends that name no other."""
+        files, places = self._files(), cursors.get("files", {})
+        ends, paths = self._ends(files), self._paths(files)
+        read = set()
+        for name, path in paths.items():
+            with suppress(OSError):
+                if (self._attempt is None or name in ends) and places.get(name, -1) >= os.path.getsize(path):
+                    read.add(name)
+        left = paths.keys() - read
+        records = read_ends(self._attempts, files)
+        return {*(read - {LOG}), *(name for name, own in records.items() if not left & own.keys())}
 
     def accept(self, cursors: Mapping[str, Any]) -> None:
         """Continue from these cursors at the next read."""
         self._cursors = dict(cursors)
+
+    def _files(self) -> list[OutputFile]:
+        """Return the files of the attempt, or of all earlier ones."""
+        found = list_output_files(self._attempts)
+        return [file for file in found if self._attempt in (None, file.attempt)]
+
+    def _paths(self, files: Sequence[OutputFile]) -> dict[str, str]:
+        """Return the paths of the files with lines, by name."""
+        paths = {file.name: os.path.join(self._attempts, file.name) for file in files if file.kind != END}
+        if self._attempt is None and LOG in self._cursors["files"]:
+            paths[LOG] = os.path.join(self._folder, LOG)
+        return paths
+
+    def _ends(self, files: Sequence[OutputFile]) -> dict[str, int]:
+        """Return the byte after the last whole line of each file whose writer has ended."""
+        records = read_ends(self._attempts, files)
+        return {name: end for own in records.values() for name, end in own.items()}
+
+    def _in_turn(self, names: Sequence[str]) -> Iterator[str]:
+        """Yield the names from the one that was not reached in the last round on."""
+        first = self._turn % max(len(names), 1)
+        for number in range(first, first + len(names)):
+            self._turn = number
+            yield names[number % len(names)]
+        self._turn = 0
+
+    def _lines(self, part: Lines, rest: Rest, left_out: LeftOut) -> tuple[list[bytes], int]:
+        """Return the lines to search, and the place in the file after them."""
+        if rest is Rest.WAITS or part.more:
+            return part.lines, part.cursor
+        *whole, last = part.rest.splitlines() or [b""]
+        if rest is Rest.TORN and self._match(last):
+            left_out.add(_text_of(last), "the line has no end: the program may have been killed within a number")
+        ends = [last] if rest is Rest.WHOLE else []
+        return [*part.lines, *whole, *ends], part.cursor + len(part.rest)
 
     def _match(self, line: bytes) -> re.Match[str] | None:
         """Return where the pattern is in a line without its colors, or with the codes of its colors."""

@@ -54,9 +54,17 @@ class Source(ABC):
     def search_now(self) -> None:
         """Look for new files at the next read, if the source has several."""
 
-    def has_output_of(self, attempt: int, agents: int) -> bool:
-        """Return whether the output of all agents of the attempt has been read, if this source reads outputs."""
+    @abstractmethod
+    def begin(self, attempt: int) -> None:
+        """Leave earlier attempts, whose rest has been read, for this one, whose ranks start after the call."""
+
+    def has_output_of(self, ranks: int) -> bool:
+        """Return whether the output of so many ranks has been read to its end, if this source reads outputs."""
         return True
+
+    def finished(self, cursors: Mapping[str, Any]) -> set[str] | None:
+        """Return the files in `attempts` that are read to their end by these cursors; None if it reads none there."""
+        return None
 
 
 def resolve(run_folder: str, name: str | None) -> tuple[str, bool]:

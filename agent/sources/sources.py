@@ -25,7 +25,7 @@ from agent.sources.point import Point, event_of, joined
 from agent.sources.source import Reading, Rest, Source
 from agent.sources.tensorboard import TensorBoardSource
 
-EVENTS = "events.jsonl"
+EVENTS, ATTEMPTS = "events.jsonl", "attempts"
 MAX_BYTES = 1 << 20  # of one source in one round
 DRAIN_S = 60.0  # longest time for what is left at the start and at the end of an attempt
 LEFT_OUT = ":left_out"  # behind a source's key, in the file of cursors
@@ -58,7 +58,10 @@ class Sources:
         if attempt > 1:
             self._drain()
             self._read_all(Rest.TORN)
+            self._delete_finished()
         self._writer = attempt
+        for source in self._sources.values():
+            source.begin(attempt)
 
     def poll(self) -> bool:
         """Read each source's new points and emit them; return whether a source has more."""
@@ -70,9 +73,9 @@ class Sources:
             source.search_now()
         self._drain(limit_s)
 
-    def has_output_of(self, agents: int) -> bool:
-        """Return whether the output of so many agents has been read to its end, as far as a source reads it."""
-        return all(source.has_output_of(self._attempt, agents) for source in self._sources.values())
+    def has_output_of(self, ranks: int) -> bool:
+        """Return whether the output of so many ranks has been read to its end, as far as a source reads it."""
+        return all(source.has_output_of(ranks) for source in self._sources.values())
 
     def end(self, *, is_well: bool) -> None:
         """Read last lines without a newline, and say what was left out; `is_well`: all ranks ended by themselves."""
@@ -86,6 +89,15 @@ class Sources:
             self._left_out[key] = LeftOut()
         with suppress(OSError):  # without it the next attempt says the same again
             self._store(self._cursors)
+            self._delete_finished()
+
+    def _delete_finished(self) -> None:
+        """Delete the files of lines that all sources have read to their end, by the cursors that are stored."""
+        with suppress(OSError):  # the next attempt deletes what stays
+            found = [source.finished(self._cursors.get(key, {})) for key, source in self._sources.items()]
+            finished = [files for files in found if files is not None]
+            for name in set.intersection(*finished) if finished else ():
+                os.unlink(os.path.join(self._run_folder, ATTEMPTS, name))
 
     def _read_all(self, rest: Rest) -> bool:
         more = self._is_behind = False

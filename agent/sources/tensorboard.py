@@ -73,6 +73,9 @@ class TensorBoardSource(Source):
         """Look for new files at the next read."""
         self._search_at = 0.0
 
+    def begin(self, attempt: int) -> None:
+        """Do nothing: all attempts write to the folder."""
+
     def _find(self) -> list[str]:
         found = find_files(self.folder, EVENT_FILE)
         self._beyond = found[MAX_FILES:]

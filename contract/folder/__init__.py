@@ -25,6 +25,8 @@ attempts/N.progress-R   in a program: what rank R notes about its progress (bigb
 attempts/N.stacks-R.txt  in a program: the last stack of rank R, or the stacks of its threads when it stalled
 attempts/N.threads-R.txt  in a program: where faulthandler of rank R writes when the agent asks for stacks
 attempts/N.flight-R     in a program: torch's record of the last collectives of rank R, when it stalled
+attempts/N.lines-R.out, .err  in a program: what rank R writes, until a source of its output has read it (agent/ranks)
+attempts/N.lines-R.end  in a program: where the lines of rank R and of the next ranks of its agent end
 attempts/sources.json   in a program: how far the sources of metrics were read (agent/sources)
 attempts/N.rank-R.json  why rank R of attempt N failed
 attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or "KILL"

@@ -46,7 +46,7 @@ def test_a_lost_connection_that_srun_brings_to_the_log_late_is_an_echo(
 ) -> None:
     """Forces the fault: the line reaches the log after the agent has looked for it once."""
     folder = program_folder(tmp_path, "true")
-    monkeypatch.setattr(rank_ends, "pipes", lambda: [1])
+    monkeypatch.setattr(rank_ends, "has_pipes", lambda: True)
     monkeypatch.setattr(rank_ends, "ECHO_WAIT_S", 600.0)
     monkeypatch.setattr(rank_ends.time, "sleep", lambda _: folder.log.write_text(f"0: {LOST}\n"))
     written(folder, RankEnd(0, "a", 1))

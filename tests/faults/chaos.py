@@ -32,7 +32,7 @@ from tests.testing import servers
 from tests.testing.databases import new_database
 from tests.testing.fake_slurm import on_path
 from tests.testing.faults import hostile, lab, light, stream
-from tests.testing.faults.audit import Audit, audit, steps_to_store, submitted_twice
+from tests.testing.faults.audit import Audit, audit, events, steps_written, submitted_twice
 from tests.testing.faults.field import WORKERS, Field
 from tests.testing.faults.long_mishaps import LONG_MISHAPS, NEED_THE_LAB, LongStrike
 from tests.testing.faults.mishaps import MISHAPS
@@ -173,8 +173,10 @@ def _described(field: Field) -> dict[str, Any]:
         "programs": dict(sorted(Counter(field.programs.values()).items())),
         "attempts": {kind: dict(sorted(counts.items())) for kind, counts in attempts.items()},
         "causes": {kind: {str(cause): count for cause, count in counts.items()} for kind, counts in ends.items()},
-        # srun loses lines of the output with its host, and on a full disk
-        "steps_lost_with_output": sum(view["steps"] - len(steps_to_store(view)) for view in printed),
+        # a killed agent loses the lines that it has not read from its ranks' pipes
+        "steps_lost_with_output": sum(
+            view["steps"] - len(steps_written(events(Path(view["folder"])))) for view in printed
+        ),
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.testing.printing import faults_of, printing, stored_points
 from tests.testing.servers import wait_for
 from tests.testing.service import Service
 
@@ -73,6 +74,19 @@ def test_a_program_runs_by_srun_on_two_hosts(team: Service) -> None:
     ranks = re.findall(r"rank (\d) of 4 by 0.5 on (\S+) in step \d+$", log, re.MULTILINE)
     assert sorted(rank for rank, _ in ranks) == ["0", "1", "2", "3"], log
     assert sorted(Counter(host for _, host in ranks).values()) == [2, 2]
+
+
+@pytest.mark.slurm
+@pytest.mark.postgres
+@pytest.mark.redis
+@pytest.mark.ring("gate")
+def test_every_line_that_two_hosts_print_quickly_is_a_point(team: Service) -> None:
+    """Forces the fault: srun breaks lines where the ranks print faster than it reads."""
+    resources = {"kind": "slurm", "partition": "gpu", "nodes": 2, "ranks_per_node": 1}
+    base = {"kind": "program", **printing(20_000, resources=resources)}
+    (run_id,) = team.post(json.dumps({"name": "printed", "base": base}))
+    assert team.wait_for_end(run_id)["state"] == "done", team.story(run_id)
+    assert faults_of(stored_points(team, run_id), 20_000) == []
 
 
 @pytest.mark.slurm

@@ -1,4 +1,4 @@
-"""Sources of a run's folder, whose events are appended to its events file."""
+"""Sources of a run's folder, whose events are appended to its events file; and the files of lines of its ranks."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +12,26 @@ from contract.folder.events import Event, event_reader
 from tests.testing.scripts import make_run_folder
 
 Open = Callable[..., Sources]
+
+
+def append(path: Path, text: str) -> None:
+    with path.open("a") as file:
+        file.write(text)
+
+
+def lines_of(folder: Path, attempt: int = 1, rank: int = 0, kind: str = "out") -> Path:
+    """Return the file of the lines of a rank."""
+    return folder / "attempts" / f"{attempt}.lines-{rank}.{kind}"
+
+
+def end_output(folder: Path, attempt: int = 1, ranks: int = 1) -> None:
+    """Record the end of the output of all ranks, as the process does that has started them."""
+    ends = {}
+    for rank in range(ranks):
+        for kind in ("out", "err"):
+            path = lines_of(folder, attempt, rank, kind)
+            ends[f"{rank}.{kind}"] = path.read_bytes().rfind(b"\n") + 1 if path.exists() else 0
+    lines_of(folder, attempt, 0, "end").write_text(json.dumps(ends))
 
 
 @pytest.fixture

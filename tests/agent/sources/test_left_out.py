@@ -10,7 +10,7 @@ import pytest
 from agent.sources import tensorboard
 from agent.sources.text_number import number_of
 from contract.folder.events import Points as PointsEvent
-from tests.agent.sources.conftest import Open
+from tests.agent.sources.conftest import Open, append, end_output, lines_of
 from tests.testing.event_files import append as append_records
 from tests.testing.event_files import scalars
 from tests.testing.programs import agent, events_of, program_folder, run_agent
@@ -21,12 +21,7 @@ LINES = {"kind": "json_lines", "file": "metrics.jsonl"}
 OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\S+) loss (?P<loss>\S+)"}
 BOARD = {"kind": "tensorboard"}
 NAME = "events.out.tfevents.1700000000.host.1.0"
-FILES = {"json_lines": "metrics.jsonl", "output": "out.log"}
-
-
-def append(path: Path, text: str) -> None:
-    with path.open("a") as file:
-        file.write(text)
+FILES = {"json_lines": "metrics.jsonl", "output": "attempts/1.lines-0.out"}
 
 
 @pytest.mark.parametrize(
@@ -107,12 +102,13 @@ def test_event_files_beyond_the_limit_are_counted(
     assert f"tensorboard: 2 left out; the first one is 'part3/{NAME}': of at most 3" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("spec", "name"), [(LINES, "metrics.jsonl"), (OUTPUT, "out.log")])
+@pytest.mark.parametrize("spec", [LINES, OUTPUT])
 def test_the_last_line_needs_no_newline_once_the_program_has_ended(
-    open_sources: Open, folder: Path, points: Points, capsys: pytest.CaptureFixture[str], spec: Any, name: str
+    open_sources: Open, folder: Path, points: Points, capsys: pytest.CaptureFixture[str], spec: Any
 ) -> None:
     sources = open_sources(spec)
-    append(folder / name, '{"step": 4, "loss": 0.5}' if spec is LINES else "step 4 loss 0.5")
+    append(folder / FILES[spec["kind"]], '{"step": 4, "loss": 0.5}' if spec is LINES else "step 4 loss 0.5")
+    end_output(folder)
     sources.finish()
     assert points() == []
     sources.end(is_well=True)
@@ -125,11 +121,12 @@ def test_a_number_that_a_kill_may_have_cut_is_no_metric(
 ) -> None:
     """Forces the fault: the program is killed after "loss 0.5" of "loss 0.57"; the next attempt writes behind it."""
     sources = open_sources(OUTPUT)
-    append(folder / "out.log", "step 3 loss 0.5")
+    append(lines_of(folder), "step 3 loss 0.5")
+    end_output(folder)
     sources.end(is_well=False)
     assert "1 left out; the first one is 'step 3 loss 0.5': the line has no end" in capsys.readouterr().err
     sources = open_sources(OUTPUT, attempt=2)
-    append(folder / "out.log", "step 4 loss 0.25\n")
+    append(lines_of(folder, 2), "step 4 loss 0.25\n")
     sources.finish()
     sources.end(is_well=True)
     assert points() == [(4, {"loss": 0.25})]
@@ -151,15 +148,14 @@ def test_what_a_killed_agent_counted_is_said_by_the_next_attempt_and_once(
     open_sources: Open, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Forces the fault: the agent is killed after it has read two lines that it could not report."""
-    append(folder / "out.log", "step 7.5 loss 1\nstep 7.5 loss 2\n")
+    append(lines_of(folder), "step 7.5 loss 1\nstep 7.5 loss 2\n")
     open_sources(OUTPUT).poll()
     sources = open_sources(OUTPUT, attempt=2)
-    append(folder / "out.log", "step 7.5 loss 3\n")
+    append(lines_of(folder, 2), "step 7.5 loss 3\n")
     sources.finish()
     sources.end(is_well=True)
     message = capsys.readouterr().err
     assert message.startswith("bigbatch: metrics of output: 3 left out; the first one is 'step 7.5 loss 1'")
-    append(folder / "out.log", message)  # as the log has it, where the example matches the pattern
     sources = open_sources(OUTPUT, attempt=3)
     sources.finish()
     sources.end(is_well=True)

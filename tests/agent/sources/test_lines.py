@@ -7,16 +7,11 @@ from pathlib import Path
 import pytest
 
 from agent.sources.growing_file import MAX_LINE_BYTES
-from tests.agent.sources.conftest import Open
+from tests.agent.sources.conftest import Open, append, lines_of
 
 Points = Callable[[], list[tuple[int, dict[str, float | None]]]]
 LINES = {"kind": "json_lines", "file": "metrics.jsonl"}
 OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\S+): loss (?P<loss>\S+)( accuracy (?P<accuracy>\S+)%)?"}
-
-
-def append(path: Path, text: str) -> None:
-    with path.open("a") as file:
-        file.write(text)
 
 
 @pytest.mark.parametrize(
@@ -113,31 +108,31 @@ def test_a_file_that_is_written_anew_is_read_anew(open_sources: Open, folder: Pa
 def test_the_groups_of_a_matching_line_are_metrics(
     open_sources: Open, folder: Path, points: Points, line: str, point: tuple[int, dict[str, float | None]] | None
 ) -> None:
-    append(folder / "out.log", f"{line}\n")
+    append(lines_of(folder), f"{line}\n")
     open_sources(OUTPUT).poll()
     assert str(points()) == str([] if point is None else [point])
 
 
 def test_a_pattern_may_name_the_codes_of_colors(open_sources: Open, folder: Path, points: Points) -> None:
-    append(folder / "out.log", "loss \x1b[32m0.5\x1b[0m\n")
+    append(lines_of(folder), "loss \x1b[32m0.5\x1b[0m\n")
     open_sources({"kind": "output", "pattern": "\x1b\\[32m(?P<loss>.*)"}).poll()
     assert points() == [(1, {"loss": 0.5})]
 
 
 def test_parts_of_a_progress_bar_are_lines(open_sources: Open, folder: Path, points: Points) -> None:
-    append(folder / "out.log", "step 1: loss 0.5\rstep 2: loss 0.25\rstep 3: loss 0.125\n")
+    append(lines_of(folder), "step 1: loss 0.5\rstep 2: loss 0.25\rstep 3: loss 0.125\n")
     open_sources(OUTPUT).poll()
     assert [step for step, _ in points()] == [1, 2, 3]
 
 
 def test_matching_lines_without_a_step_count_up(open_sources: Open, folder: Path, points: Points) -> None:
-    append(folder / "out.log", "loss=0.5\nno\nloss=0.25\n")
+    append(lines_of(folder), "loss=0.5\nno\nloss=0.25\n")
     open_sources({"kind": "output", "pattern": "loss=(?P<loss>.*)"}).poll()
     assert points() == [(1, {"loss": 0.5}), (2, {"loss": 0.25})]
 
 
 def test_bytes_that_are_no_text_disturb_nothing(open_sources: Open, folder: Path, points: Points) -> None:
-    (folder / "out.log").write_bytes(b"\xff\x00step 1: loss 0.5\nstep 2: loss \xff\n")
+    lines_of(folder).write_bytes(b"\xff\x00step 1: loss 0.5\nstep 2: loss \xff\n")
     open_sources(OUTPUT).poll()
     assert points() == [(1, {"loss": 0.5})]
 

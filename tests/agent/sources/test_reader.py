@@ -4,7 +4,7 @@ from pathlib import Path
 
 from contract.folder.events import Finished, Points, Resumed
 from contract.folder.run_folder import RunFolder
-from tests.testing.programs import agent, events_of, kinds_of, program_folder, run_agent
+from tests.testing.programs import agent, events_of, kinds_of, program_folder, run_agent, wait_for_line
 from tests.testing.servers import wait_for
 
 OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)"}
@@ -47,11 +47,11 @@ def test_the_next_attempt_reports_the_lost_steps_of_an_unmodified_program(tmp_pa
     command = """
 if [ $BIGBATCH_ATTEMPT = 1 ]; then steps="1 2 3 4 5 6"; else steps="3 4 5 6 7 8"; fi
 for step in $steps; do echo "step $step loss 0.5"; done
-if [ $BIGBATCH_ATTEMPT = 1 ]; then touch written; sleep 600; fi
+if [ $BIGBATCH_ATTEMPT = 1 ]; then sleep 600; fi
 """
     folder = program_folder(tmp_path, command, metrics=[OUTPUT])
     with agent(folder):
-        wait_for("the lines", (folder.path / "written").exists)
+        wait_for_line(folder, "step 6 loss 0.5")
     assert run_agent(folder, 2) == 0
     (resumed,) = [event for event in events_of(folder) if isinstance(event, Resumed)]
     assert (resumed.attempt, resumed.step, resumed.lost_steps) == (2, 2, 4)

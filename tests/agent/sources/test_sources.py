@@ -10,7 +10,7 @@ import pytest
 from agent.sources import Sources, cursors
 from agent.sources.point import event_of, joined
 from contract.folder.events import Event, Resumed
-from tests.agent.sources.conftest import Open
+from tests.agent.sources.conftest import Open, lines_of
 from tests.testing.event_files import append, scalars
 
 OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)"}
@@ -21,8 +21,8 @@ Events = Callable[[], list[Event]]
 Points = Callable[[], list[tuple[int, dict[str, float | None]]]]
 
 
-def print_steps(folder: Path, steps: range) -> None:
-    with (folder / "out.log").open("a") as file:
+def print_steps(folder: Path, steps: range, attempt: int = 1) -> None:
+    with lines_of(folder, attempt).open("a") as file:
         file.write("".join(f"step {step} loss {1 / step}\n" for step in steps))
 
 
@@ -36,7 +36,7 @@ def test_the_next_attempt_continues_where_the_last_one_was_read(
     sources.poll()
     print_steps(folder, range(11, 21))  # nobody reads these lines in this attempt
     sources = open_sources(OUTPUT, BOARD, attempt=2)
-    print_steps(folder, range(13, 31))
+    print_steps(folder, range(13, 31), 2)
     append(folder / NAME, scalars(15, {"lr": 0.25}))
     sources.finish()
     found = [(event.attempt, event.kind, event.step) for event in events() if event.kind in ("points", "resumed")]
@@ -63,7 +63,7 @@ def test_a_resumption_that_the_script_reported_is_not_reported_again(
     told = {"kind": "resumed", "attempt": 2, "at": 1.0, "step": 4, "lost_steps": 6, "notes": []}
     with (folder / "events.jsonl").open("a") as file:
         file.write(json.dumps(told) + "\n")
-    print_steps(folder, range(5, 8))
+    print_steps(folder, range(5, 8), 2)
     sources.finish()
     assert [event.lost_steps for event in events() if isinstance(event, Resumed)] == [6]
 
@@ -113,7 +113,8 @@ def test_cursors_that_a_full_disk_rejected_are_stored_at_the_end(
         fault.setattr(cursors.os, "replace", _no_space)
         sources.poll()
     sources.finish()
-    assert cursors.read_cursors(str(folder))["0:output"]["at"] == (folder / "out.log").stat().st_size
+    stored = cursors.read_cursors(str(folder))["0:output"]["files"]
+    assert stored == {"1.lines-0.out": lines_of(folder).stat().st_size}
 
 
 def test_cursors_that_could_not_be_stored_double_no_point_in_this_attempt(
@@ -128,7 +129,7 @@ def test_cursors_that_could_not_be_stored_double_no_point_in_this_attempt(
     print_steps(folder, range(4, 6))
     sources.poll()
     assert [step for step, _ in points()] == [1, 2, 3, 4, 5]
-    assert list((folder / "attempts").iterdir()) == [folder / "attempts" / "sources.json"]
+    assert {path.name for path in (folder / "attempts").iterdir()} == {"1.lines-0.out", "sources.json"}
     open_sources(OUTPUT, attempt=2).poll()
     assert [step for step, _ in points()] == [1, 2, 3, 4, 5]
 

@@ -92,7 +92,7 @@ def report(way: str, folder: Path, step: int) -> bool:
         return append(folder / "metrics.jsonl", json.dumps({"step": step, **values}).encode() + b"\n")
     with suppress(OSError):
         print(f"step {step} loss {values['loss']:.6f} process {os.getpid()}", flush=True)
-    return False  # srun carries the line to the file, or loses it with its host
+    return False  # an agent that is killed may lose the line
 
 
 def append(path: Path, line: bytes) -> bool:
