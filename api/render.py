@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from api.sentences.pending import pending_sentence
 from api.sentences.reason import reason_sentence
+from api.sentences.unread import unread_view
 from contract.api.responses import (
     AttemptView,
     DraftRun,
@@ -38,7 +39,15 @@ from store.lists.run_facts import devices_of
 from store.lists.run_list import ListedJob, ListedRun
 from store.tables import Experiment, Job, Move, Restart, Run, now
 
-COPIED_FIELDS = RunView.model_fields.keys() - {"stopping", "reason", "waits_kind", "job_id", "unknown_since", "tags"}
+COPIED_FIELDS = RunView.model_fields.keys() - {
+    "stopping",
+    "reason",
+    "waits_kind",
+    "job_id",
+    "unknown_since",
+    "tags",
+    "unread",
+}
 LOCAL = "local"  # the cluster of this machine
 OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job
 
@@ -197,6 +206,7 @@ def _run_fields(run: Run | ListedRun, tags: Sequence[str]) -> dict[str, Any]:
         "job_id": job and job.external_id,
         "unknown_since": job and job.unknown_since,
         "waits_kind": _pending_kind(job),
+        "unread": unread_view(run.unread),
         "reason": _reason(run, job),
         "stopping": run.stop_requested_at is not None and run.state not in ENDED,
         "tags": tags,

@@ -15,6 +15,7 @@ from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import StopSource
 from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import ENDED, LIVE, State
+from contract.lifecycle.unread import Unread
 from contract.spec.experiment import ExperimentSpec
 from store import changes
 from store.lifecycle import tags
@@ -116,12 +117,13 @@ class LiveRun(NamedTuple):
     observed_at: datetime | None
     reported_cause: ExitCause | None
     rank_cursors: Mapping[str, int]
+    unread: Unread | None = None
 
 
 _LIVE_COLUMNS = (
     *(Run.id, Run.key, Run.cluster, Run.state, Run.attempt, Run.cursor, Job.id, Job.name, Job.external_id),
     *(Job.pack_member, Job.unknown_since, Job.pending_reason, Job.observed_end, Job.observed_cause, Job.observed_at),
-    *(Job.reported_cause, Run.rank_cursors),
+    *(Job.reported_cause, Run.rank_cursors, Run.unread),
 )
 
 

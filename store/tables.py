@@ -13,10 +13,12 @@ from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import Reason, StopSource, reason_adapter
 from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import State
+from contract.lifecycle.unread import Unread
 from store import clock
 from store.column_types import EnumText, ModelJson, UtcDateTime
 
 REASON = ModelJson(reason_adapter)
+UNREAD = ModelJson(TypeAdapter(Unread))
 JOB_END = ModelJson(TypeAdapter(JobEnd))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
 IS_ARCHIVED, IS_DELETED = text("archived_at IS NOT NULL"), text("deleted_at IS NOT NULL")
@@ -129,6 +131,7 @@ class Run(Table):
     excluded: Mapped[list[str]] = mapped_column(default=list)  # hosts that the next attempts leave out
     cursor: Mapped[int] = mapped_column(BigInteger, default=0)  # bytes of the events file that are stored
     rank_cursors: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the same of points/rank-R.jsonl, by rank
+    unread: Mapped[Unread | None] = mapped_column(UNREAD)  # what of its files could not be read; None: nothing
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported

@@ -15,11 +15,13 @@ from contract.lifecycle.reason import (
     FreeText,
     JobEnded,
     LimitTooShort,
+    Lost,
     NoProgress,
     OutputMissing,
     RankFailed,
     Reason,
     Recorded,
+    ReportDamaged,
     Retried,
     RetriesExhausted,
     RetryRequested,
@@ -64,8 +66,10 @@ def reason_sentence(reason: Reason) -> str:
             return _job_ended(reason)
         case Retried() | Suspended() | RetriesExhausted() | NoProgress() | LimitTooShort():
             return f"{reason_sentence(reason.after)}; {_what_follows(reason)}"
-        case OutputMissing() | TakenFrom() | RetryRequested() | ExtensionRequested() | Recorded():
-            return _by_artifacts(reason) if isinstance(reason, OutputMissing | TakenFrom) else _by_client(reason)
+        case ReportDamaged() | OutputMissing() | TakenFrom() | RetryRequested() | ExtensionRequested() | Recorded():
+            return (
+                _at_end(reason) if isinstance(reason, ReportDamaged | OutputMissing | TakenFrom) else _by_client(reason)
+            )
         case _:
             return _submission(reason)
 
@@ -87,7 +91,10 @@ def _by_client(reason: RetryRequested | ExtensionRequested | Recorded) -> str:
     return f"{by} {wish}{removed}"
 
 
-def _by_artifacts(reason: OutputMissing | TakenFrom) -> str:
+def _at_end(reason: ReportDamaged | OutputMissing | TakenFrom) -> str:
+    if isinstance(reason, ReportDamaged):
+        stored = f"its last step, {reason.steps}, is stored" if reason.steps else "it reported no steps"
+        return f"the job completed and {stored}; only the run's report of its end is damaged"
     if isinstance(reason, TakenFrom):
         return f"taken from run {reason.run}, which has an equal spec, equal code and equal inputs"
     others = f"; so are {reason.others} other outputs" if reason.others > 1 else ""
@@ -119,6 +126,8 @@ def _job_ended(reason: JobEnded) -> str:
     end = job_end_sentence(reason.end)
     if reason.paused_step is not None:
         return f"{end}; the run paused at step {reason.paused_step}"
+    if reason.lost is not None:
+        return f"{end}; {_lost(reason, reason.lost)}"
     match reason.begun:
         case Begun.CLAIMED if reason.end.kind is EndKind.CANCELLED and reason.failure is None:
             return end
@@ -133,6 +142,16 @@ def _job_ended(reason: JobEnded) -> str:
             return f"{end}, and the run reported no reason{full}"
         case _:
             assert_never(reason.begun)
+
+
+def _lost(reason: JobEnded, lost: Lost) -> str:
+    """Return what was lost of the run's folder, and what is stored."""
+    of = f" of {reason.steps}" if reason.steps else ""
+    stored = f"step {reason.stored_step}{of} is the last one that is stored" if reason.stored_step else ""
+    stored = stored or "no step is stored"
+    if lost is Lost.FOLDER:
+        return f"the run's folder is gone, and {stored}"
+    return f"the last line of its events is damaged, and {stored}"
 
 
 def _what_follows(reason: Retried | Suspended | RetriesExhausted | NoProgress | LimitTooShort) -> str:

@@ -119,6 +119,8 @@ def show(
     if sort is not None:
         found = _ordered(found, sort)
     _print_runs(found, as_csv=as_csv, as_json=as_json)
+    if not (as_csv or as_json):
+        _print_unread(found)
     if not (as_csv or as_json) and (repeated := repeated_field(found)):
         print(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
         print_table(*spread_table(group_runs(found, repeated)))
@@ -138,6 +140,12 @@ def _print_runs(found: Sequence[RunView], *, as_csv: bool, as_json: bool) -> Non
         print_json(found)
     else:
         print_table(*run_table(found))
+
+
+def _print_unread(found: Sequence[RunView]) -> None:
+    for run in found:
+        if run.unread is not None:
+            print(f"run {run.id}: {run.unread.sentence}")
 
 
 def _groups(found: Sequence[RunView], over: str) -> list[Group]:

@@ -66,6 +66,8 @@ def _print_stacks(found: Sequence[RankStacks]) -> None:
 
 
 def _print_one(run: RunDetail) -> None:
+    if run.unread is not None:
+        print(run.unread.sentence)
     for lost in run.lost_ranks:
         print(f"rank {lost.rank} failed at step {lost.step} of attempt {lost.attempt}; all other ranks continued:")
         print(f"    {lost.reason}")
@@ -87,7 +89,7 @@ def _run_status(run: RunDetail) -> str:
         State.PENDING: run.reason or f"job {run.job_id} on {run.cluster} has not reported yet",
         State.RUNNING: f"{format_steps(run, ' of ')} steps are done{f'; {run.reason}' if run.reason else ''}",
         State.PAUSED: f"{run.reason or 'a checkpoint is saved'}; the run is queued again after the end of its job",
-        State.DONE: f"all steps are done, at step {format_steps(run, ' of ')}",
+        State.DONE: f"all steps are done, at step {format_steps(run, ' of ')}{f'; {run.reason}' if run.reason else ''}",
         State.FAILED: run.reason or "no reason is known",
         State.CANCELLED: run.reason or "the run was stopped",
     }[run.state]

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from pydantic import ConfigDict, Field
 
+from contract.api.unread import UnreadView
 from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
@@ -86,6 +87,8 @@ class RunView(DescribedModel):
     """When the run was archived, so that lists hide it; null: it is not archived."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
+    unread: UnreadView | None
+    """What could not be read of what the run wrote; null: nothing."""
 
 
 class MoveView(DescribedModel):

@@ -67,6 +67,13 @@ class Begun(StrEnum):
     CLAIMED = "claimed"
 
 
+class Lost(StrEnum):
+    """What of a run's folder was lost, so that it is not known why the job ended."""
+
+    FOLDER = "folder"  # all of it
+    LAST_LINE = "last_line"  # of the run's events
+
+
 class JobEnded(_Reason):
     """The job ended, and the run itself reported nothing."""
 
@@ -76,6 +83,9 @@ class JobEnded(_Reason):
     failure: str | None = None  # what the ranks' notes or the log say
     free_bytes: int | None = None  # of the run folder's disk, where that is nearly full
     paused_step: int | None = None  # the step at which the run paused, because the cluster ended its job
+    lost: Lost | None = None
+    stored_step: int | None = None  # the last step of which something is stored, where something was lost
+    steps: int | None = None  # of the whole run
 
 
 class RankFailed(_Reason):
@@ -177,6 +187,13 @@ class OutputMissing(_Reason):
     others: int = 0  # further outputs that are not there
 
 
+class ReportDamaged(_Reason):
+    """The job completed and all steps are stored; only the run's report of its end is damaged."""
+
+    kind: Literal["report_damaged"] = "report_damaged"
+    steps: int
+
+
 class TakenFrom(_Reason):
     """The run was not carried out: it took the result of a finished run with an equal spec, code and inputs."""
 
@@ -261,6 +278,7 @@ Reason = Annotated[
     | Suspended
     | Recorded
     | OutputMissing
+    | ReportDamaged
     | TakenFrom,
     Field(discriminator="kind"),
 ]

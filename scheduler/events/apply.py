@@ -2,20 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Event, Points, Resumed, Saved, Started
-from contract.folder.outputs.record import OutputsRecord
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from contract.spec.any_run import read_run
+from scheduler.events.folder_state import FolderState
+from scheduler.events.losses import count_repeated, note_losses_of_folder, note_torn_line
 from scheduler.events.moments import Moments
-from scheduler.events.rank_points import RankPoints
-from scheduler.events.tail import Tail
+from scheduler.events.report import RunReport
 from scheduler.outcome.decide import Wait, decide, decide_on_event
-from scheduler.outcome.evidence import Evidence
 from scheduler.outcome.outputs import accepted_artifacts
 from scheduler.outcome.retry import Outcome
 from store import changes, runs, transitions
@@ -24,31 +23,8 @@ from store.lifecycle.new_runs import need_of
 from store.locks import lock_runs
 from store.metrics import points, restarts
 from store.notify.moves import note_losses
-from store.runs import Advance, LiveRun
+from store.runs import Advance
 from store.tables import Job, Run, now
-
-
-class RunReport(NamedTuple):
-    """What a run has reported since its cursors, and the evidence on the end of its job if that is gone."""
-
-    run: LiveRun
-    tail: Tail
-    evidence: Evidence | None = None
-    ranks: RankPoints = RankPoints()
-    outputs: OutputsRecord | None = None  # of a run that reports its end
-    last_sign: float | None = None  # when a job that is gone last wrote to its folder
-    reached: int | None = None  # the last step of an attempt that ends
-
-    @property
-    def more(self) -> bool:
-        """Whether a file goes on beyond what was read."""
-        return self.tail.more or self.ranks.more
-
-    @property
-    def size_bytes(self) -> int:
-        """The number of bytes that were read."""
-        of_ranks = sum(self.ranks.cursors.values()) - sum(self.run.rank_cursors.values())
-        return self.tail.cursor - self.run.cursor + of_ranks
 
 
 def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]:
@@ -81,6 +57,9 @@ def _has_points_only(report: RunReport) -> bool:
     """Return whether a running run reports points alone: then its whole row is not read."""
     if report.evidence is not None or report.run.state is not State.RUNNING:
         return False
+    has_losses = report.tail.damage.lines or report.ranks.damage.lines or report.state is not FolderState.USUAL
+    if has_losses or (report.run.unread is not None and report.run.unread.lost_history is not None):
+        return False
     return all(isinstance(event, Points) for event in report.tail.events)
 
 
@@ -107,6 +86,7 @@ def _measurement(event: Event) -> Points | None:
 def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, step: int) -> None:
     events = report.tail.events
     job = next(job for job in run.jobs if job.id == run.current_job_id)
+    note_losses_of_folder(run, report, run.step)
     run.cursor, run.step = report.tail.cursor, max(run.step, step)
     run.rank_cursors = dict(report.ranks.cursors)
     if report.reached is not None:
@@ -128,18 +108,21 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, 
         else:
             at = moments.of_event(event.at)
         _carry_out(db, run, job, decide_on_event(run, job, event, report.outputs), at)
-    if run.state is State.DONE and before is not State.DONE:
-        _store_artifacts(db, run, report)
+    count_repeated(db, run, events)
     if report.evidence and not report.more:
         outcome = decide(run, job, report.evidence)
         if outcome and not isinstance(outcome, Wait):
             job.is_gone = True
             _carry_out(db, run, job, outcome, moments.of_end(report.evidence, report.last_sign))
+            note_torn_line(run, report)
+    if run.state is State.DONE and before is not State.DONE:
+        _store_artifacts(db, run, report)
 
 
 def _store_artifacts(db: Session, run: Run, report: RunReport) -> None:
     """Store what a run that is done now has left."""
-    found = accepted_artifacts(run.spec.get("outputs") or {}, report.outputs)
+    record = report.outputs or (report.evidence.outputs if report.evidence else None)
+    found = accepted_artifacts(run.spec.get("outputs") or {}, record)
     has_retention = run.spec.get("keep", {}).get("kind", "all") != "all"
     insert_artifacts(db, run.id, run.attempt, list(found.values()), has_retention=has_retention)
 

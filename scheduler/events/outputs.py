@@ -22,9 +22,22 @@ def read_finished_outputs(folder: RunFolder, run: LiveRun, tail: Tail) -> Output
     if not any(event.outputs for event in mine):
         return None
     try:
-        record = read_outputs(folder.path)
+        return _read(folder, run)
     except FileNotFoundError as error:
         raise OutputsNotVisibleError(f"{OUTPUTS}, in which the run lists its outputs, is not there") from error
+
+
+def read_any_outputs(folder: RunFolder, run: LiveRun) -> OutputsRecord | None:
+    """Return the record of the run's attempt; None without one that can be read."""
+    try:
+        return _read(folder, run)
+    except FileNotFoundError:
+        return None
+
+
+def _read(folder: RunFolder, run: LiveRun) -> OutputsRecord | None:
+    try:
+        record = read_outputs(folder.path)
     except (UnreadableFileError, ValueError):
         return None
     return record if record.attempt == run.attempt else None

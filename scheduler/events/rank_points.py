@@ -15,7 +15,7 @@ from contract.folder.events import Points
 from contract.folder.files.untrusted_file import UnreadableFileError, is_folder, list_folder, open_file, sizes_of
 from contract.folder.run_folder import POINTS, RunFolder
 from contract.metric_names import name_of_rank, name_of_system
-from scheduler.events.tail import MAX_BACKLOG_BYTES, BacklogError, read_lines
+from scheduler.events.tail import MAX_BACKLOG_BYTES, BacklogError, Damage, read_lines
 
 MAX_FILES = (
     256  # of a run: the lowest ranks of the first tick that finds the folder, and later ones while there is room
@@ -33,6 +33,7 @@ class RankPoints(NamedTuple):
     points: list[Points] = []  # with the rank in each name
     cursors: Mapping[str, int] = {}  # of all files, by rank: the byte after the last whole line
     more: bool = False  # a file goes on beyond this read
+    damage: Damage = Damage()
 
 
 def unread_of_ranks(folder: RunFolder, cursors: Mapping[str, int]) -> dict[str, int]:
@@ -57,7 +58,7 @@ def read_rank_points(
 ) -> RankPoints:
     """Read about `max_bytes` of the new lines of the ranks in `unread` at most, an equal part of each file."""
     points: list[Points] = []
-    new, more = dict(cursors), False
+    new, more, lines, size = dict(cursors), False, 0, 0
     share = max(max_bytes // max(len(unread), 1), LEAST_BYTES)
     for rank in unread:
         name = f"{POINTS}/{_file_of(rank)}"
@@ -65,7 +66,8 @@ def read_rank_points(
             tail = read_lines(f"{folder.path}/{name}", file, cursors.get(rank, 0), share)
             points += [_renamed(event, rank) for event in tail.events if isinstance(event, Points)]
             new[rank], more = tail.cursor, more or tail.more
-    return RankPoints(points, new, more)
+            lines, size = lines + tail.damage.lines, size + tail.damage.size_bytes
+    return RankPoints(points, new, more, Damage(lines, size))
 
 
 def _chosen(names: Iterable[str], cursors: Mapping[str, int]) -> list[str]:

@@ -1,7 +1,6 @@
 """New whole lines of an events file, from a byte onward."""
 
 import logging
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -18,10 +17,19 @@ MAX_PARTS_OF_LINE = 16  # reads of MAX_BYTES without an end of line, after which
 log = logging.getLogger(__name__)
 
 
+class Damage(NamedTuple):
+    """Lines that are no events."""
+
+    lines: int = 0
+    size_bytes: int = 0
+
+
 class Tail(NamedTuple):
     events: list[Event]
     cursor: int  # the byte after the last whole line
     more: bool  # the file goes on beyond this read
+    damage: Damage = Damage()
+    rest: int = 0  # bytes of a last line without an end
 
 
 def has_grown(folder: RunFolder, cursor: int) -> bool:
@@ -71,19 +79,22 @@ def read_lines(path: str, file: RegularFile, cursor: int, max_bytes: int) -> Tai
             max_bytes = MAX_BYTES  # the first line may be as long as that
             continue
         if end or not is_full:
-            return Tail(list(_events(path, new[:end])), start + end, is_full)
+            events, damage = _events(path, new[:end])
+            return Tail(events, start + end, is_full, damage, 0 if is_full else len(new) - end)
         start += len(new)
     log.warning("%s: skipped %d bytes without an end of line: %r", path, start - cursor, new[:EXAMPLE_BYTES])
-    return Tail([], start, False)  # if the job is gone, its run ends now
+    return Tail([], start, False, Damage(1, start - cursor))  # if the job is gone, its run ends now
 
 
-def _events(path: str, lines: bytes) -> Iterator[Event]:
-    """Yield the valid events; write one line to the log for all invalid ones, for there may be millions."""
-    skipped, example = 0, b""
+def _events(path: str, lines: bytes) -> tuple[list[Event], Damage]:
+    """Return the valid events; write one line to the log for all invalid ones, for there may be millions."""
+    events, skipped, size, example = list[Event](), 0, 0, b""
     for line in lines.splitlines():
         try:
-            yield read_record(event_reader, line)
+            events.append(read_record(event_reader, line))
         except ValidationError:
-            skipped, example = skipped + 1, example or line[:EXAMPLE_BYTES]
+            if line:  # an empty one ends a line that was cut off
+                skipped, size, example = skipped + 1, size + len(line), example or line[:EXAMPLE_BYTES]
     if skipped:
         log.warning("%s: skipped %d lines that are no events, such as %r", path, skipped, example)
+    return events, Damage(skipped, size)

@@ -6,8 +6,19 @@ from contract.folder.events import Event, Failed, Finished, Paused, Started, Sto
 from contract.folder.outputs.record import OutputsRecord
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind, JobEnd
-from contract.lifecycle.reason import Begun, Ending, JobEnded, RankFailed, RunFailed, RunPaused, RunStopped
+from contract.lifecycle.reason import (
+    Begun,
+    Ending,
+    JobEnded,
+    Lost,
+    RankFailed,
+    ReportDamaged,
+    RunFailed,
+    RunPaused,
+    RunStopped,
+)
 from contract.lifecycle.state import LIVE, State
+from scheduler.outcome.damaged_end import is_done_without_report
 from scheduler.outcome.evidence import Claim, Evidence
 from scheduler.outcome.exit_cause import (
     SUSPECTED,
@@ -36,8 +47,10 @@ def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
         return None
     if may_report_more(job, evidence):
         return WAIT
+    if is_done_without_report(run, job, evidence):
+        return _decide_on_finish(run, evidence.outputs, ReportDamaged(steps=run.step))
     cause = exit_cause(run, job, evidence)
-    return decide_retry(run, job, cause, _explain(job, evidence, cause), evidence.report)
+    return decide_retry(run, job, cause, _explain(run, job, evidence, cause), evidence.report)
 
 
 def decide_on_event(run: Run, job: Job, event: Event, outputs: OutputsRecord | None = None) -> Outcome | None:
@@ -65,12 +78,12 @@ def decide_on_event(run: Run, job: Job, event: Event, outputs: OutputsRecord | N
     return None
 
 
-def _decide_on_finish(run: Run, record: OutputsRecord | None) -> Outcome:
+def _decide_on_finish(run: Run, record: OutputsRecord | None, damaged: ReportDamaged | None = None) -> Outcome:
     """End the run. It fails without an output of its spec: a program that ended well would leave it out again."""
     reason = missing_output(run.spec.get("outputs") or {}, record)
     if reason is not None:
         return Outcome(Transition(State.FAILED, reason, JobExit(ExitCause.FAILURE, reason)))
-    return Outcome(Transition(State.DONE, exit=JobExit(ExitCause.DONE, None)))
+    return Outcome(Transition(State.DONE, damaged, JobExit(ExitCause.DONE, damaged)))
 
 
 def _decide_on_failure(run: Run, job: Job, failed: Failed) -> Outcome:
@@ -86,13 +99,21 @@ def _run_failed(failed: Failed) -> RunFailed:
     return RunFailed(message=failed.reason, failure=failed.failure)
 
 
-def _explain(job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
+def _explain(run: Run, job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
     """Return what is known of the end of a job whose run reported none itself."""
     if evidence.rank_failure is not None and cause is not ExitCause.CANCELLED:  # ranks fail because the job is ended
         return RankFailed(message=evidence.rank_failure, failure=evidence.rank_failure_kind)
     end = evidence.gone.end.model_copy(update={"at": None})  # equal ends have equal reasons
     if cause is ExitCause.PREEMPTED and evidence.has_started_again:
         end = JobEnd(kind=EndKind.REQUEUED)  # the cluster reports how the second start left, which the claim refused
+    left_by_itself = evidence.gone.cause in (ExitCause.DONE, ExitCause.FAILURE)
+    is_damaged = evidence.damaged_end is not None and evidence.failure is None and left_by_itself
+    if evidence.folder_gone or is_damaged:
+        # a folder that is gone says nothing of whether the attempt had begun, and what is stored does
+        has_begun = evidence.claim is Claim.HELD or run.state is not State.PENDING
+        lost = Lost.FOLDER if evidence.folder_gone else Lost.LAST_LINE
+        begun = Begun.CLAIMED if has_begun else Begun.NEVER
+        return JobEnded(end=end, begun=begun, lost=lost, stored_step=run.step, steps=run.steps or None)
     if evidence.claim is Claim.HELD:
         free = None if evidence.failure else evidence.free_bytes
         return JobEnded(end=end, begun=Begun.CLAIMED, failure=evidence.failure, free_bytes=free)

@@ -14,6 +14,7 @@ from contract.api.cluster_report import ClusterReport
 from contract.diagnosis.diagnose import EndedAttempt, diagnose_failure
 from contract.diagnosis.log_patterns import LogLine, find_failure_line
 from contract.folder.job_identity import LEFT_EXIT_CODES, STOPPED_EXIT_CODES
+from contract.folder.outputs.record import OutputsRecord
 from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
@@ -49,6 +50,9 @@ class Evidence(NamedTuple):
     failure: str | None = None  # by the log, or by the note of a rank that failed after another one
     free_bytes: int | None = None  # of the run folder's disk, where that is nearly full
     report: ClusterReport | None = None  # of the job's cluster
+    folder_gone: bool = False  # the run's folder is not there any more
+    damaged_end: bytes | None = None  # the last line of the run's events, if that is no event
+    outputs: OutputsRecord | None = None  # of an attempt whose last line is damaged
 
 
 def gather_evidence(

@@ -18,23 +18,18 @@ from typing import NamedTuple
 from sqlalchemy import select
 
 from contract.api.cluster_report import ClusterReport
-from contract.folder.events import Failed, Finished, Paused, Points, Started
-from contract.folder.run_folder import RunFolder
+from contract.folder.events import Points
 from contract.lifecycle.state import LIVE, State
 from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
-from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.apply import apply_reports
 from scheduler.events.collector import garbage_collection_paused
-from scheduler.events.moments import read_last_sign
-from scheduler.events.outputs import read_finished_outputs
-from scheduler.events.rank_points import read_rank_points, unread_of_ranks
-from scheduler.events.reached import read_reached
-from scheduler.events.tail import MAX_BYTES, Tail, has_grown, read_tail
+from scheduler.events.read_report import Surroundings, read_report
+from scheduler.events.report import RunReport
+from scheduler.events.tail import MAX_BYTES
 from scheduler.events.uncollected import count_failure, forget_failures
-from scheduler.jobs.manual import adopt_manual_job
 from scheduler.jobs.status import status_of_live
-from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
-from scheduler.outcome.exit_cause import LINGER, may_report_more
+from scheduler.outcome.exit_cause import LINGER
 from store import clusters, jobs, runs
 from store.runs import LiveRun
 from store.session import snapshot, transaction
@@ -48,13 +43,6 @@ TICK_S, PERIOD_S = 0.9, 1.0  # a tick ends before the next one begins
 SHARE = 3  # reads take at most a third of the time
 MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
 log = logging.getLogger(__name__)
-
-
-class _Surroundings(NamedTuple):
-    """What the database has on the jobs of one cluster that are gone."""
-
-    hosts: Mapping[int, Sequence[str]]  # by job
-    report: ClusterReport | None
 
 
 class _Stored(NamedTuple):
@@ -90,7 +78,7 @@ def _read_again(context: Context, following: Sequence[LiveRun]) -> list[LiveRun]
     """Store what these runs have reported meanwhile; whether their jobs are gone is the next tick's question."""
     status: dict[int, JobStatus] = {run.id: Alive() for run in following}
     current = {run.id: run for run in following}
-    for batch in _batches(_read(context, following, status, _Surroundings({}, None), max_bytes=FIRST_BYTES)):
+    for batch in _batches(_read(context, following, status, Surroundings({}, None), max_bytes=FIRST_BYTES)):
         for run_id in [report.run.id for report in batch]:
             del current[run_id]  # another worker reads it, unless its report is stored
         current |= {one.run.id: one.run for one in _store(context, batch, status)}
@@ -120,6 +108,8 @@ def _ingest(context: Context) -> list[LiveRun]:
             faults.append(error)
     ids, failures = {run.id for run in live}, context.memory.ingest_failures
     context.memory.ingest_failures = {run_id: count for run_id, count in failures.items() if run_id in ids}
+    missing = context.memory.missing_since
+    context.memory.missing_since = {run_id: at for run_id, at in missing.items() if run_id in ids}
     if faults:
         raise ExceptionGroup("runs of some clusters could not be ingested", faults)
     return reported
@@ -143,19 +133,19 @@ def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> list[L
 
 def _read_surroundings(
     context: Context, kind: str, live: Sequence[LiveRun], status: Mapping[int, JobStatus]
-) -> _Surroundings:
+) -> Surroundings:
     """Read the hosts of jobs that are gone, and the report that says which hosts have failed.
 
     A local job has one host, so its report decides nothing and is not read.
     """
     ended = [run.job_id for run in live if run.state in LIVE and isinstance(status[run.id], Gone)]
     if not ended:
-        return _Surroundings({}, None)
+        return Surroundings({}, None)
     cluster = context.clusters.get(kind)
     with snapshot(context.engine) as db:
         hosts = dict(db.execute(select(Job.id, Job.hosts).where(Job.id.in_(ended))).all())
         row = None if cluster and cluster.is_local else db.get(Cluster, kind)
-    return _Surroundings(hosts, ClusterReport.model_validate(row.report) if row and row.report else None)
+    return Surroundings(hosts, ClusterReport.model_validate(row.report) if row and row.report else None)
 
 
 def _batches(reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
@@ -176,7 +166,7 @@ def _read(
     context: Context,
     live: Sequence[LiveRun],
     status: Mapping[int, JobStatus],
-    surroundings: _Surroundings,
+    surroundings: Surroundings,
     *,
     max_bytes: int,
     until: float = math.inf,
@@ -186,7 +176,7 @@ def _read(
         if time.monotonic() > until:
             return
         try:
-            report = _read_one(context, run, status[run.id], surroundings, max_bytes)
+            report = read_report(context, run, status[run.id], surroundings, max_bytes)
         except Exception as error:  # an unreadable folder must not delay the points of other runs
             count_failure(context, run, error)
             continue
@@ -194,44 +184,6 @@ def _read(
             yield report
         else:
             forget_failures(context, run)
-
-
-def _read_one(
-    context: Context, run: LiveRun, status: JobStatus, surroundings: _Surroundings, max_bytes: int
-) -> RunReport | None:
-    folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
-    if is_gone and run.cluster == "local" and adopt_manual_job(context, folder, run, status):
-        return None  # the next tick asks for the status of that job
-    unread = unread_of_ranks(folder, run.rank_cursors)
-    if not is_gone and not unread and not has_grown(folder, run.cursor):
-        return None
-    ranks = read_rank_points(folder, run.rank_cursors, unread, max_bytes)
-    tail = read_tail(folder, run.cursor, max_bytes)
-    if ranks.more and _has_end(tail):  # the run ends after all its points are stored
-        tail = Tail([], run.cursor, True)
-    is_read = is_gone and not ranks.more
-    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
-    last_sign = read_last_sign(folder, run.attempt) if evidence else None
-    reached = read_reached(folder, run.attempt) if evidence or _has_end(tail) else None
-    report = RunReport(run, tail, evidence, ranks, read_finished_outputs(folder, run, tail), last_sign, reached)
-    return report if evidence or report.size_bytes else None
-
-
-def _has_end(tail: Tail) -> bool:
-    return any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
-
-
-def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: _Surroundings) -> Evidence | None:
-    """Return the evidence on a job's end; None while the run may still report the end itself."""
-    seen_for = now() - run.observed_at if run.observed_at else None
-    started = next(
-        (event for event in tail.events if isinstance(event, Started) and event.attempt == run.attempt), None
-    )
-    hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
-    evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
-    if not _has_end(tail) and may_report_more(run, evidence):
-        return None
-    return abandon_if_unclaimed(folder, run, evidence)
 
 
 def _store(context: Context, batch: Sequence[RunReport], status: Mapping[int, JobStatus]) -> list[_Stored]:

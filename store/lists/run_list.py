@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import Reason
 from contract.lifecycle.state import State
+from contract.lifecycle.unread import Unread
 from store.lists.order import ListOrder
 from store.tables import IS_CURRENT, Job, Run
 
@@ -37,6 +38,7 @@ class ListedRun(NamedTuple):
     archived_at: datetime | None
     best_accuracy: float | None
     stop_requested_at: datetime | None
+    unread: Unread | None
     job: "ListedJob | None"
 
 

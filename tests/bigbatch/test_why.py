@@ -10,6 +10,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind, JobEnd
 from contract.lifecycle.reason import Begun, JobEnded, LimitTooShort, Retried, RunPaused
 from contract.lifecycle.state import State
+from contract.lifecycle.unread import Unread
 from store import transitions
 from store.session import transaction
 from store.tables import Run
@@ -52,6 +53,19 @@ def test_why_names_the_first_rank_its_host_the_kind_and_the_evidence(client: Cli
     assert rest[3] == "then:"
     assert rest[4].endswith(" s  rank 0 on n1: rank 1 died")
     assert json.loads(call("why", run_id, "--json").out)["rank"] == 1
+
+
+def test_show_and_why_tell_what_could_not_be_read(client: Client, site: Site, call: Call) -> None:
+    made = client.create(SPEC)
+    with transaction(site.engine) as db:
+        db.get_one(Run, made.runs[0]).unread = Unread(lines=3, size_bytes=1210)
+        db.get_one(Run, made.runs[1]).unread = Unread(lost_history=7)
+    words = "3 lines (1,210 bytes) of the run's files could not be read, and are left out"
+    assert call("show", made.id).out.splitlines()[-1] == f"run {made.runs[0]}: {words}"
+    assert call("why", made.runs[0]).out.splitlines()[0] == words
+    first, second = (client.run(run_id).unread for run_id in made.runs[:2])
+    assert first is not None
+    assert (first.lines, first.size_bytes, first.folder_gone, second) == (3, 1210, False, None)
 
 
 def test_why_of_a_task_that_never_began_names_no_rank(client: Client, site: Site, call: Call) -> None:

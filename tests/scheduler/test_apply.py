@@ -9,8 +9,9 @@ from sqlalchemy import Engine, select
 
 from contract.folder.events import Points
 from contract.lifecycle.state import State
-from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.apply import apply_reports
 from scheduler.events.rank_points import RankPoints
+from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
 from store import runs
 from store.metrics.figures import Figure

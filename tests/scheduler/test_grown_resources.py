@@ -13,7 +13,8 @@ from contract.lifecycle.reason import Retried, RunFailed
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import issues_of
-from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.apply import apply_reports
+from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
 from scheduler.outcome.grown_resources import grow_resources
 from store import runs

@@ -295,6 +295,6 @@ def test_an_unreadable_folder_does_not_delay_other_runs(
             raise OSError("Input/output error")
         return has_grown(folder, cursor)
 
-    monkeypatch.setattr("scheduler.ticks.ingest.has_grown", fail)
+    monkeypatch.setattr("scheduler.events.read_report.has_grown", fail)
     ingest(context)
     assert read(context, run_ids[1]).state == State.RUNNING

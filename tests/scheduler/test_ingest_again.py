@@ -11,6 +11,7 @@ from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import gone
 from scheduler.context import Context
+from scheduler.events.read_report import read_report
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks import ingest as tick
 from scheduler.ticks.ingest import TICK_S, ingest, ingest_and_follow
@@ -110,13 +111,13 @@ def test_reads_that_take_long_are_not_repeated(
     context: Context, run_id: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces slow reads: the tick must end before the next one begins."""
-    read_one = tick._read_one
+    read_one = read_report
 
     def slow(*arguments: Any) -> object:
         clock.now += 0.3
         return read_one(*arguments)
 
-    monkeypatch.setattr(tick, "_read_one", slow)
+    monkeypatch.setattr(tick, "read_report", slow)
     report(context, run_id, point(1))
     ingest_and_follow(context)
     assert clock.pauses == []

@@ -20,7 +20,8 @@ from scheduler.clusters.cluster import gone
 from scheduler.context import Context
 from scheduler.events import rank_points
 from scheduler.events.rank_points import MAX_FILES, read_rank_points, unread_of_ranks
-from scheduler.events.tail import MAX_BACKLOG_BYTES, BacklogError
+from scheduler.events.report import RunReport
+from scheduler.events.tail import MAX_BACKLOG_BYTES, BacklogError, Tail
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks import ingest as ingest_tick
 from scheduler.ticks.ingest import ingest
@@ -118,9 +119,7 @@ def test_a_worker_that_read_the_same_lines_meanwhile_moves_no_cursor_back(contex
     log_points(folder_of(context, run_id), 1, [2])
     ingest(context)
     after = read(context, run_id).rank_cursors
-    assert (
-        ingest_tick._store(context, [ingest_tick.RunReport(late, ingest_tick.Tail([], late.cursor, False))], {}) == []
-    )
+    assert ingest_tick._store(context, [RunReport(late, Tail([], late.cursor, False))], {}) == []
     assert read(context, run_id).rank_cursors == after
 
 

@@ -17,7 +17,8 @@ from scheduler.clusters.cluster import JobHandle, gone
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.events import uncollected
-from scheduler.events.apply import RunReport, apply_reports
+from scheduler.events.apply import apply_reports
+from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail, read_tail
 from scheduler.events.uncollected import FAILURES, FAILURES_OF_DISK
 from scheduler.submit.submission import submit_queued
@@ -223,6 +224,6 @@ def test_a_job_that_writes_without_end_does_not_hold_the_tick(
         report(context, run_id, point(len(cursors)))
         return tail._replace(more=True)
 
-    monkeypatch.setattr("scheduler.ticks.ingest.read_tail", read_and_write)
+    monkeypatch.setattr("scheduler.events.read_report.read_tail", read_and_write)
     ingest(context)
     assert (len(cursors), read(context, run_id).state) == (MAX_ROUNDS, State.RUNNING)

@@ -64,3 +64,9 @@ test("a job that ended before any rank began blames no rank", async () => {
   expect(status).toHaveTextContent("No rank had begun");
   expect(status).not.toHaveTextContent("its host failed");
 });
+
+test("what could not be read of a run's files is one line with its counts", async () => {
+  const sentence = "3 lines (210 bytes) of the run's files could not be read, and are left out";
+  open({ unread: { lines: 3, size_bytes: 210, folder_gone: false, sentence } });
+  expect(await screen.findByText(`Damaged files: ${sentence}.`)).toBeVisible();
+});

@@ -81,6 +81,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     tags: [],
     archived_at: null,
     best_accuracy: 0.9312,
+    unread: null,
     ...change,
   };
 }

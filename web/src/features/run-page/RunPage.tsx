@@ -28,6 +28,7 @@ import { LostRankList } from "./history/LostRankList";
 import { RemovalList } from "./history/RemovalList";
 import { RestartList } from "./history/RestartList";
 import { StateTimeline } from "./history/StateTimeline";
+import { UnreadNote } from "./history/UnreadNote";
 import { MoreSeries } from "./more/MoreSeries";
 import { ProgramPanel } from "./program/ProgramPanel";
 import { StacksPanel } from "./program/StacksPanel";
@@ -61,6 +62,7 @@ function Run({ run }: { run: RunDetail }) {
       <RunMetrics run={run} series={series} />
       <StateTimeline run={run} />
       <div className={classNames("small", styles.history)}>
+        <UnreadNote run={run} />
         <RemovalList run={run} />
         <RestartList run={run} />
         <LostRankList run={run} />

@@ -10847,6 +10847,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             unknown_since: string | null;
+            /** @description What could not be read of what the run wrote; null: nothing. */
+            unread: components["schemas"]["UnreadView"] | null;
             /**
              * Values
              * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
@@ -11542,6 +11544,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             unknown_since: string | null;
+            /** @description What could not be read of what the run wrote; null: nothing. */
+            unread: components["schemas"]["UnreadView"] | null;
             /**
              * Values
              * @description The value of each field that the grid sets, by dotted path; empty without axes and variants.
@@ -13732,6 +13736,36 @@ export interface components {
              * @example 0.05
              */
             step?: number | null;
+        };
+        /**
+         * UnreadView
+         * @description Counts over all attempts of one run.
+         */
+        UnreadView: {
+            /**
+             * Folder Gone
+             * @description Whether the run's folder was gone while its job was there.
+             * @example false
+             */
+            folder_gone: boolean;
+            /**
+             * Lines
+             * @description Number of lines of events and points that could not be read.
+             * @example 3
+             */
+            lines: number;
+            /**
+             * Sentence
+             * @description The same in words.
+             * @example 3 lines (210 bytes) of the run's files could not be read, and are left out
+             */
+            sentence: string;
+            /**
+             * Size Bytes
+             * @description Bytes of these lines.
+             * @example 210
+             */
+            size_bytes: number;
         };
         /**
          * VGG

@@ -1,0 +1,97 @@
+"""Reading of what one run has reported, and of the evidence on the end of its job."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from contract.api.cluster_report import ClusterReport
+from contract.folder.events import Failed, Finished, Paused, Started
+from contract.folder.files.untrusted_file import UnreadableFileError
+from contract.folder.run_folder import RunFolder
+from contract.lifecycle.state import LIVE
+from scheduler.clusters.cluster import Gone, JobStatus
+from scheduler.context import Context
+from scheduler.events.file_end import read_file_end
+from scheduler.events.folder_state import FolderState, folder_state, is_folder_gone
+from scheduler.events.moments import read_last_sign
+from scheduler.events.outputs import read_any_outputs, read_finished_outputs
+from scheduler.events.rank_points import read_rank_points, unread_of_ranks
+from scheduler.events.report import RunReport
+from scheduler.events.tail import Tail, has_grown, read_tail
+from scheduler.jobs.manual import adopt_manual_job
+from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
+from scheduler.outcome.exit_cause import LINGER, may_report_more
+from store.runs import LiveRun
+from store.tables import now
+
+
+class Surroundings(NamedTuple):
+    """What the database has on the jobs of one cluster that are gone."""
+
+    hosts: Mapping[int, Sequence[str]]  # by job
+    report: ClusterReport | None
+
+
+def read_report(
+    context: Context, run: LiveRun, status: JobStatus, surroundings: Surroundings, max_bytes: int
+) -> RunReport | None:
+    """Return what a run has reported; None where that is nothing and its job is not gone."""
+    folder, is_gone = context.folder_of(run), isinstance(status, Gone) and run.state in LIVE
+    if is_gone and run.cluster == "local" and adopt_manual_job(context, folder, run, status):
+        return None  # the next tick asks for the status of that job
+    is_longer = _has_grown(folder, run.cursor, is_gone=is_gone)
+    state = folder_state(context, folder, run, has_grown=is_longer)
+    cursor, rank_cursors = (run.cursor, run.rank_cursors) if state is FolderState.USUAL else (0, {})
+    unread = unread_of_ranks(folder, rank_cursors)
+    if state is FolderState.USUAL and not is_gone and not unread and not is_longer:
+        return None
+    ranks = read_rank_points(folder, rank_cursors, unread, max_bytes)
+    tail = read_tail(folder, cursor, max_bytes)
+    if ranks.more and _has_end(tail):  # the run ends after all its points are stored
+        tail = Tail([], cursor, True)
+    is_read = is_gone and not ranks.more
+    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
+    if evidence is not None and evidence.folder_gone:
+        state, tail, ranks = FolderState.GONE, tail._replace(cursor=0), ranks._replace(cursors={})
+    end = read_file_end(folder, run.attempt) if evidence or _has_end(tail) else None
+    report = RunReport(
+        run,
+        tail,
+        evidence,
+        ranks,
+        read_finished_outputs(folder, run, tail),
+        last_sign=read_last_sign(folder, run.attempt) if evidence else None,
+        reached=end.reached if end else None,
+        state=state,
+    )
+    return report if evidence or report.size_bytes or state is not FolderState.USUAL else None
+
+
+def _has_grown(folder: RunFolder, cursor: int, *, is_gone: bool) -> bool:
+    try:
+        return has_grown(folder, cursor)
+    except UnreadableFileError:
+        if not is_gone:  # a run whose job is gone ends by that
+            raise
+        return False
+
+
+def _has_end(tail: Tail) -> bool:
+    return any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
+
+
+def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: Surroundings) -> Evidence | None:
+    """Return the evidence on a job's end; None while the run may still report the end itself."""
+    seen_for = now() - run.observed_at if run.observed_at else None
+    started = next(
+        (event for event in tail.events if isinstance(event, Started) and event.attempt == run.attempt), None
+    )
+    hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
+    evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
+    if not _has_end(tail) and may_report_more(run, evidence):
+        return None
+    if is_folder_gone(folder):
+        is_early = seen_for is not None and seen_for < LINGER  # a shared file system may not show it for a moment
+        return None if is_early else evidence._replace(folder_gone=True)
+    if (damaged := read_file_end(folder, run.attempt).damaged) is not None:
+        evidence = evidence._replace(damaged_end=damaged, outputs=read_any_outputs(folder, run))
+    return abandon_if_unclaimed(folder, run, evidence)
