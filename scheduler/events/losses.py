@@ -16,11 +16,9 @@ from store.tables import Run
 def note_losses_of_folder(run: Run, report: RunReport, stored: int) -> None:
     """Add what a report shows to the run's counts; `stored`: the last step that was stored before."""
     known = _known(run)
-    lines = report.tail.damage.lines + report.ranks.damage.lines
-    size_bytes = report.tail.damage.size_bytes + report.ranks.damage.size_bytes
-    is_gone = report.state is FolderState.GONE
-    changed = {"lines": known.lines + lines, "size_bytes": known.size_bytes + size_bytes}
-    if is_gone:
+    new = report.tail.damage.plus(report.ranks.damage)
+    changed = {"lines": known.lines + new.lines, "size_bytes": known.size_bytes + new.size_bytes}
+    if report.state is FolderState.GONE:
         changed["folder_gone"] = True
     if report.state is not FolderState.USUAL and stored:
         changed["lost_history"] = max(stored, known.lost_history or 0)

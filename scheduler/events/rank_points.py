@@ -58,7 +58,7 @@ def read_rank_points(
 ) -> RankPoints:
     """Read about `max_bytes` of the new lines of the ranks in `unread` at most, an equal part of each file."""
     points: list[Points] = []
-    new, more, lines, size = dict(cursors), False, 0, 0
+    new, more, damage = dict(cursors), False, Damage()
     share = max(max_bytes // max(len(unread), 1), LEAST_BYTES)
     for rank in unread:
         name = f"{POINTS}/{_file_of(rank)}"
@@ -66,8 +66,8 @@ def read_rank_points(
             tail = read_lines(f"{folder.path}/{name}", file, cursors.get(rank, 0), share)
             points += [_renamed(event, rank) for event in tail.events if isinstance(event, Points)]
             new[rank], more = tail.cursor, more or tail.more
-            lines, size = lines + tail.damage.lines, size + tail.damage.size_bytes
-    return RankPoints(points, new, more, Damage(lines, size))
+            damage = damage.plus(tail.damage)
+    return RankPoints(points, new, more, damage)
 
 
 def _chosen(names: Iterable[str], cursors: Mapping[str, int]) -> list[str]:

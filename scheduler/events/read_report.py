@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from contract.api.cluster_report import ClusterReport
 from contract.folder.events import Failed, Finished, Paused, Started
-from contract.folder.files.untrusted_file import UnreadableFileError
+from contract.folder.files.untrusted_file import UnreadableFileError, size_of
+from contract.folder.outputs.record import OUTPUTS
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import LIVE
 from scheduler.clusters.cluster import Gone, JobStatus
@@ -16,7 +17,7 @@ from scheduler.events.moments import read_last_sign
 from scheduler.events.outputs import read_any_outputs, read_finished_outputs
 from scheduler.events.rank_points import read_rank_points, unread_of_ranks
 from scheduler.events.report import RunReport
-from scheduler.events.tail import Tail, has_grown, read_tail
+from scheduler.events.tail import Damage, Tail, has_grown, read_tail
 from scheduler.jobs.manual import adopt_manual_job
 from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
 from scheduler.outcome.exit_cause import LINGER, may_report_more
@@ -52,13 +53,16 @@ def read_report(
     evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
     if evidence is not None and evidence.folder_gone:
         state, tail, ranks = FolderState.GONE, tail._replace(cursor=0), ranks._replace(cursors={})
+    outputs = read_finished_outputs(folder, run, tail)
+    if outputs is None and _has_outputs(tail, run.attempt):
+        tail = tail._replace(damage=tail.damage.plus(Damage(1, size_of(folder.path, OUTPUTS) or 0)))
     end = read_file_end(folder, run.attempt) if evidence or _has_end(tail) else None
     report = RunReport(
         run,
         tail,
         evidence,
         ranks,
-        read_finished_outputs(folder, run, tail),
+        outputs,
         last_sign=read_last_sign(folder, run.attempt) if evidence else None,
         reached=end.reached if end else None,
         state=state,
@@ -77,6 +81,11 @@ def _has_grown(folder: RunFolder, cursor: int, *, is_gone: bool) -> bool:
 
 def _has_end(tail: Tail) -> bool:
     return any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
+
+
+def _has_outputs(tail: Tail, attempt: int) -> bool:
+    """Return whether the attempt reports its end with a record of its outputs."""
+    return any(isinstance(event, Finished) and event.attempt == attempt and event.outputs for event in tail.events)
 
 
 def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: Surroundings) -> Evidence | None:

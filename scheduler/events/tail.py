@@ -23,6 +23,10 @@ class Damage(NamedTuple):
     lines: int = 0
     size_bytes: int = 0
 
+    def plus(self, other: "Damage") -> "Damage":
+        """Return the sum."""
+        return Damage(self.lines + other.lines, self.size_bytes + other.size_bytes)
+
 
 class Tail(NamedTuple):
     events: list[Event]

@@ -195,3 +195,14 @@ def test_lines_that_cannot_be_read_are_counted_of_all_files(context: Context, ru
     run = read(context, run_id)
     assert (run.state, run.step, run.unread) == (State.RUNNING, 2, Unread(lines=3, size_bytes=8 + 5 + 7))
     assert job_of(context, run_id).exit_cause is None
+
+
+def test_a_record_of_outputs_that_cannot_be_read_is_counted(context: Context, run_ids: list[int]) -> None:
+    """The spec names no outputs, so the run is done; its checkpoints are not in the list of artifacts."""
+    submit_queued(context)
+    run_id = run_ids[0]
+    report(context, run_id, STARTED, *points(1), Finished(attempt=1, at=9.0, step=4, outputs=True))
+    (context.folder_of(read(context, run_id)).path / "outputs.json").write_text('{"attempt": 1, "artifacts": [{"na')
+    ingest(context)
+    run = read(context, run_id)
+    assert (run.state, run.unread) == (State.DONE, Unread(lines=1, size_bytes=33))

@@ -1,10 +1,14 @@
 """Slurm's words for states and reasons, translated: every word has a meaning, and an unknown word is none."""
 
+import time
+from datetime import datetime
+
 import pytest
 
 from contract.lifecycle.job_end import CAUSE_OF, EndKind
 from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
 from scheduler.clusters.cluster import Alive, Gone, gone
+from scheduler.clusters.slurm import job_states
 from scheduler.clusters.slurm.job_states import ALIVE_STATES, END_STATES, translate_state
 from scheduler.clusters.slurm.pending_reasons import REASONS, classify_pending_reason
 
@@ -109,3 +113,26 @@ def test_nodes_for_partitions_of_a_higher_priority_are_no_reservation() -> None:
 
 def test_slurms_words_cover_every_kind_of_reason() -> None:
     assert {KIND_OF[reason] for reason in REASONS.values()} == set(PendingKind)
+
+
+@pytest.mark.parametrize(
+    ("present", "ended"),
+    [
+        ("2026-10-25T02:30:00+01:00", "2026-10-25T02:20:00+01:00"),
+        ("2026-10-25T02:30:00+02:00", "2026-10-25T02:20:00+02:00"),
+    ],
+)
+def test_an_end_in_the_hour_that_clocks_repeat_is_the_later_one_that_has_been(
+    monkeypatch: pytest.MonkeyPatch, present: str, ended: str
+) -> None:
+    """Slurm prints local times without a zone: a job that ended ten minutes ago did not end before it started."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    monkeypatch.setattr(job_states, "now", lambda: datetime.fromisoformat(present))
+    try:
+        status = translate_state("COMPLETED", "None", "n1", "2026-10-25T02:10:00", "2026-10-25T02:20:00")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert isinstance(status, Gone)
+    assert status.end.at == datetime.fromisoformat(ended)

@@ -13,6 +13,7 @@ from contract.lifecycle.pending_reason import Pending, PendingReason
 from scheduler.clusters.cluster import Alive, Gone, JobStatus, gone
 from scheduler.clusters.slurm.job_ids import parse_hosts
 from scheduler.clusters.slurm.pending_reasons import classify_pending_reason
+from store.clock import now
 
 PENDING = "PENDING"
 END_STATES = {
@@ -78,7 +79,7 @@ def _ended(kind: EndKind, detail: str, hosts: str, start: str, end: str) -> Gone
     ended = gone(kind, detail, exit_code=exit_code)
     if kind in (EndKind.CANCELLED, EndKind.FAILED):
         ended = ended._replace(started_at=_moment(start))
-    ended = ended._replace(end=ended.end.model_copy(update={"at": _moment(end)}))
+    ended = ended._replace(end=ended.end.model_copy(update={"at": _latest_moment(end)}))
     # a host that refuses a job makes Slurm cancel it (scheduler/jobs/doubted_ends.py)
     may_be_host = ended.cause is ExitCause.NODE_FAILURE or (kind is EndKind.CANCELLED and ended.started_at)
     return ended._replace(hosts=tuple(parse_hosts(hosts))) if may_be_host else ended
@@ -89,3 +90,11 @@ def _moment(text: str) -> datetime | None:
     with suppress(ValueError, OverflowError):
         return datetime.fromisoformat(text).astimezone(UTC)
     return None
+
+
+def _latest_moment(text: str) -> datetime | None:
+    """Return the moment of an end; of a local time that a change of clocks repeats, the later one that has been."""
+    if (first := _moment(text)) is None:
+        return None
+    again = datetime.fromisoformat(text).replace(fold=1).astimezone(UTC)
+    return again if first < again <= now() else first
