@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from store.submissions import LiveJobs
 from store.tables import SubmitLimit
 
-# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few
-PACE = timedelta(seconds=10)
+# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few. A queue that
+# is half empty is filled sooner, since such a call is well used: short jobs end together
+PACE, SHORT_PACE = timedelta(seconds=10), timedelta(seconds=4)
 PROBE_AFTER = timedelta(minutes=3)  # after a refusal, until a submission may exceed the bound
 FIRST_HOLD, LONGEST_HOLD = timedelta(seconds=5), timedelta(minutes=5)  # after refusals below the bound
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=10)  # while the queue accepts no job at all
@@ -30,7 +31,7 @@ def admitted(limit: SubmitLimit, at: datetime, *, has_calls: bool) -> int | None
     """
     low, high = limit.accepted, limit.refused
     if high is None:
-        return None if low == 0 else low + max(1, low // 2)
+        return None if low == 0 else 2 * low
     is_due = limit.probe_at is None or at >= limit.probe_at
     if low == 0 and high > 1:
         return max(1, high // FIRST_SHARE)
@@ -49,8 +50,10 @@ def room(limit: SubmitLimit | None, live: LiveJobs, wanted: int, at: datetime, *
     most = admitted(limit, at, has_calls=has_calls)
     if most is None or most - live.most >= wanted:
         return wanted
-    is_paced = limit.accepted_at is not None and limit.accepted_at <= at < limit.accepted_at + PACE
-    return 0 if is_paced else max(0, most - live.most)
+    free = max(0, most - live.most)
+    pace = SHORT_PACE if 2 * free >= most else PACE
+    is_paced = limit.accepted_at is not None and limit.accepted_at <= at < limit.accepted_at + pace
+    return 0 if is_paced else free
 
 
 def record_refusal(limit: SubmitLimit, live: LiveJobs, size: int, at: datetime, message: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from scheduler.submit.learned_limit import (
     PACE,
     PROBE_AFTER,
+    SHORT_PACE,
     admitted,
     record_acceptance,
     record_pause,
@@ -39,7 +40,7 @@ def limit_of(accepted: int = 0, refused: int | None = None, **columns: Any) -> S
         (5, 6, 5, 5, 6),  # the limit is known; it may have risen
         (100, 111, 100, 100, 110),  # as exact as a tenth
         (100, 112, 100, 106, 106),
-        (8, None, 12, 12, 12),  # more was accepted than was refused before
+        (8, None, 16, 16, 16),  # more was accepted than was refused before
         (1, None, 2, 2, 2),
     ],
 )
@@ -64,6 +65,8 @@ def test_the_number_of_jobs_to_try_follows_from_both_bounds(
         # submissions that the limit makes small are spread over the minute; one that it leaves whole is not
         (limit_of(5, 6, accepted_at=AT), LiveJobs(2), 150, 0),
         (limit_of(5, 6, accepted_at=AT), LiveJobs(2), 2, 2),
+        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(2), 150, 3),  # half empty: filled sooner
+        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(3), 150, 0),
         (limit_of(5, 6, accepted_at=SOON - PACE), LiveJobs(2), 150, 3),
         (limit_of(5, 6, accepted_at=AT.replace(year=2100)), LiveJobs(2), 150, 3),  # a clock was set back
         (limit_of(5, 6, held_until=SOON + PACE), LiveJobs(), 1, 0),
