@@ -107,7 +107,8 @@ def _explain(run: Run, job: Job, evidence: Evidence, cause: ExitCause) -> Ending
     if cause is ExitCause.PREEMPTED and evidence.has_started_again:
         end = JobEnd(kind=EndKind.REQUEUED)  # the cluster reports how the second start left, which the claim refused
     left_by_itself = evidence.gone.cause in (ExitCause.DONE, ExitCause.FAILURE)
-    is_damaged = evidence.damaged_end is not None and evidence.failure is None and left_by_itself
+    is_explained = evidence.failure is not None or evidence.free_bytes is not None
+    is_damaged = evidence.damaged_end is not None and left_by_itself and not is_explained
     if evidence.folder_gone or is_damaged:
         # a folder that is gone says nothing of whether the attempt had begun, and what is stored does
         has_begun = evidence.claim is Claim.HELD or run.state is not State.PENDING

@@ -186,6 +186,16 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
             id="each exit cause has its own retries",
         ),
         pytest.param(
+            *({}, {}, "failure", {"damaged_end": b'{"att', "free_bytes": 0}, State.QUEUED),
+            Retried(after=JobEnded(end=NON_ZERO, begun=Begun.CLAIMED, free_bytes=0), attempt=2),
+            id="a full disk explains a torn line",
+        ),
+        pytest.param(
+            *({}, {}, "preempted", {"damaged_end": b'{"att'}, State.QUEUED),
+            Retried(after=ended(EndKind.PREEMPTED, Begun.CLAIMED), attempt=2),
+            id="a preemption explains a torn line",
+        ),
+        pytest.param(
             *({}, {}, "failure", {"has_started_again": True, "claim": Claim.ABANDONED}, State.QUEUED),
             Retried(after=ended(EndKind.REQUEUED, Begun.NEVER), attempt=2),
             id="a requeued job left at its second start",
