@@ -267,3 +267,4 @@ class SubmitLimit(Table):
     probe_at: Mapped[datetime | None]  # from then on one submission may exceed `accepted`
     accepted_at: Mapped[datetime | None]  # the last accepted submission
     message: Mapped[str] = mapped_column(default="")  # of the last refusal, the cluster's own
+    leaves_s: Mapped[float | None]  # for so long a job counts after its run has ended; None: not known

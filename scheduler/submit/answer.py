@@ -18,7 +18,7 @@ from scheduler.clusters.cluster import (
 from scheduler.context import Context
 from scheduler.submit.backoff import next_try
 from scheduler.submit.folders import Lease
-from scheduler.submit.learned_limit import LEAVES_WITHIN, record_acceptance, record_pause, record_refusal
+from scheduler.submit.learned_limit import leaves_within, record_acceptance, record_pause, record_refusal
 from store import clusters, submissions, transitions
 from store.lifecycle.new_runs import queue_of
 from store.locks import lock_submission
@@ -84,5 +84,6 @@ def _size(job: Job) -> int:
 def _live(db: Session, job: Job) -> LiveJobs:
     """Return the jobs in the queue beside this one."""
     kind, queue = _place(job)
-    counts = submissions.count_live_jobs(db, kind, ended_after=now() - LEAVES_WITHIN, besides=job.name)
+    leaves = leaves_within(clusters.submit_limits(db, kind).values())
+    counts = submissions.count_live_jobs(db, kind, ended_after=now() - leaves, besides=job.name)
     return counts.get(queue, LiveJobs())

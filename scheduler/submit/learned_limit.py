@@ -6,18 +6,20 @@ number is tried again once, because an ended job leaves the cluster late, and th
 submission exceeds the bound. All functions are pure but for the row that they change.
 """
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from store.submissions import LiveJobs
 from store.tables import SubmitLimit
 
-# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few. A queue that
-# is half empty is filled sooner, since such a call is well used: short jobs end together
-PACE, SHORT_PACE = timedelta(seconds=10), timedelta(seconds=4)
+# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few. A queue of
+# which a fifth or more is free is filled as often as the calls of a minute allow: such a call is well used
+PACE, SHORT_PACE = timedelta(seconds=10), timedelta(seconds=3.75)
 PROBE_AFTER = timedelta(minutes=3)  # after a refusal, until a submission may exceed the bound
 FIRST_HOLD, LONGEST_HOLD = timedelta(seconds=5), timedelta(minutes=5)  # after refusals below the bound
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=10)  # while the queue accepts no job at all
-LEAVES_WITHIN = timedelta(seconds=3)  # a job may be in the cluster for so long after its run has ended
+# a job may be in the cluster for so long after its run has ended: tried once the limit is known, and to be safe
+LEAVES_SOON_S, LEAVES_LATE_S = 1.0, 3.0
 SPARE_CALLS = 1  # of a minute; beside them a number between the bounds may be tried
 FIRST_SHARE = 4  # of a refused number of jobs, the share to try while no job is in the cluster
 NARROW = 10  # the bounds are narrow if they differ by at most one part in so many
@@ -35,10 +37,22 @@ def admitted(limit: SubmitLimit, at: datetime, *, has_calls: bool) -> int | None
     is_due = limit.probe_at is None or at >= limit.probe_at
     if low == 0 and high > 1:
         return max(1, high // FIRST_SHARE)
-    if high - 1 - low > low // NARROW:
+    if _is_open(limit):
         is_far = 2 * low < high - 1
         return (low + high) // 2 if is_far or has_calls or is_due else low
     return low + max(1, low // NARROW) if is_due else low
+
+
+def leaves_within(limits: Collection[SubmitLimit]) -> timedelta:
+    """Return for how long a job of a cluster counts after its run has ended, by the limits of all its queues."""
+    seconds = [LEAVES_LATE_S if _is_open(limit) else LEAVES_SOON_S for limit in limits if limit.leaves_s is None]
+    known = [limit.leaves_s for limit in limits if limit.leaves_s is not None]
+    return timedelta(seconds=max([*seconds, *known], default=LEAVES_LATE_S))
+
+
+def _is_open(limit: SubmitLimit) -> bool:
+    """Return whether the limit is not known yet: its bounds are far apart."""
+    return limit.refused is None or limit.refused - 1 - limit.accepted > limit.accepted // NARROW
 
 
 def room(limit: SubmitLimit | None, live: LiveJobs, wanted: int, at: datetime, *, has_calls: bool) -> int:
@@ -51,20 +65,22 @@ def room(limit: SubmitLimit | None, live: LiveJobs, wanted: int, at: datetime, *
     if most is None or most - live.most >= wanted:
         return wanted
     free = max(0, most - live.most)
-    pace = SHORT_PACE if 2 * free >= most else PACE
+    pace = SHORT_PACE if 5 * free >= most else PACE
     is_paced = limit.accepted_at is not None and limit.accepted_at <= at < limit.accepted_at + pace
     return 0 if is_paced else free
 
 
 def record_refusal(limit: SubmitLimit, live: LiveJobs, size: int, at: datetime, message: str) -> None:
     """Store that `size` jobs were refused, beside the jobs `live`, because the cluster admits no more."""
-    total, is_first = live.most + size, limit.refusals == 0
+    # the refusal before may have been one above the bound, which says nothing of jobs that leave late
+    total, is_first = live.most + size, limit.held_until is None
     limit.refusals, limit.message = limit.refusals + 1, message
     if total > limit.accepted:
         limit.accepted = max(limit.accepted, live.accepted)
         limit.refused = min(limit.refused or total, total)
     else:
         limit.held_until = at + _wait(FIRST_HOLD, limit.refusals, LONGEST_HOLD)
+        limit.leaves_s = LEAVES_LATE_S  # perhaps jobs leave this cluster late
         if not is_first:
             limit.accepted, limit.refused = live.accepted, total
     is_none_admitted = limit.refused == 1

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from scheduler.clusters.cluster import Cluster, Limits
 from scheduler.context import Context, job_name
-from scheduler.submit.learned_limit import LEAVES_WITHIN, SPARE_CALLS, room
+from scheduler.submit.learned_limit import SPARE_CALLS, leaves_within, room
 from store import clusters, runs, submissions
 from store.session import snapshot
 from store.submissions import Group, LiveJobs
@@ -62,8 +62,9 @@ class _Space(NamedTuple):
 
     @classmethod
     def read(cls, db: Session, kind: str, limits: Limits, *, has_calls: bool) -> "_Space":
-        live = submissions.count_live_jobs(db, kind, ended_after=now() - LEAVES_WITHIN)
-        return cls(limits, live, clusters.submit_limits(db, kind), has_calls)
+        learned = clusters.submit_limits(db, kind)
+        live = submissions.count_live_jobs(db, kind, ended_after=now() - leaves_within(learned.values()))
+        return cls(limits, live, learned, has_calls)
 
     def jobs_for(self, group: Group) -> int:
         """Return how many jobs, at most, may be submitted for the runs of a group."""

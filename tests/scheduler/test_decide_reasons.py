@@ -57,6 +57,7 @@ def paused_at_limit(before_s: float, trained_s: float) -> dict[str, Any]:
     return SLOW | {"jobs": jobs, "steps": 20, "state": State.PAUSED, "reason": at_limit(trained_s)}
 
 
+NON_ZERO = JobEnd(kind=EndKind.FAILED, detail="NonZeroExitCode")
 STOPPED = RunStopped(signal="SIGTERM")
 PREEMPTED_JOB = {"reported_cause": ExitCause.PREEMPTED}
 UNLISTED = ended(EndKind.UNLISTED, Begun.CLAIMED)

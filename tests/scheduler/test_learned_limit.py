@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from scheduler.submit.learned_limit import (
+    LEAVES_LATE_S,
+    LEAVES_SOON_S,
     PACE,
     PROBE_AFTER,
     SHORT_PACE,
     admitted,
+    leaves_within,
     record_acceptance,
     record_pause,
     record_refusal,
@@ -65,8 +68,8 @@ def test_the_number_of_jobs_to_try_follows_from_both_bounds(
         # submissions that the limit makes small are spread over the minute; one that it leaves whole is not
         (limit_of(5, 6, accepted_at=AT), LiveJobs(2), 150, 0),
         (limit_of(5, 6, accepted_at=AT), LiveJobs(2), 2, 2),
-        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(2), 150, 3),  # half empty: filled sooner
-        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(3), 150, 0),
+        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(4), 150, 1),  # a fifth is free: filled sooner
+        (limit_of(50, 51, accepted_at=SOON - SHORT_PACE), LiveJobs(41), 150, 0),
         (limit_of(5, 6, accepted_at=SOON - PACE), LiveJobs(2), 150, 3),
         (limit_of(5, 6, accepted_at=AT.replace(year=2100)), LiveJobs(2), 150, 3),  # a clock was set back
         (limit_of(5, 6, held_until=SOON + PACE), LiveJobs(), 1, 0),
@@ -86,8 +89,9 @@ def test_the_room_is_what_the_limit_leaves(limit: SubmitLimit | None, live: Live
         (limit_of(5, 9), LiveJobs(accepted=4, submitting=1, leaving=1), 1, (5, 7, False)),
         (limit_of(5, 6), LiveJobs(5), 1, (5, 6, False)),  # a probe
         (limit_of(5, 6), LiveJobs(3), 2, (5, 6, True)),  # once: a job may leave late
-        (limit_of(5, 6, refusals=1), LiveJobs(3), 2, (3, 5, True)),  # again: other jobs count too
-        (limit_of(5, 6, refusals=1), LiveJobs(), 1, (0, 1, True)),
+        (limit_of(5, 6, refusals=1), LiveJobs(3), 2, (5, 6, True)),  # the one before was a probe
+        (limit_of(5, 6, refusals=1, held_until=AT), LiveJobs(3), 2, (3, 5, True)),  # again: other jobs count too
+        (limit_of(5, 6, refusals=1, held_until=AT), LiveJobs(), 1, (0, 1, True)),
     ],
 )
 def test_a_refusal_narrows_the_bounds_and_one_below_them_is_believed_the_second_time(
@@ -110,6 +114,14 @@ def test_holds_and_pauses_double_and_an_accepted_submission_ends_them() -> None:
     for seconds in (30, 60, 120, 240, 480, 600, 600):
         record_pause(limit, AT, "submissions disabled")
         assert limit.held_until == AT + timedelta(seconds=seconds)
+
+
+def test_a_job_counts_for_longer_until_the_limit_is_known_and_where_jobs_leave_late() -> None:
+    assert leaves_within([limit_of(2, 9)]) == timedelta(seconds=LEAVES_LATE_S), "the limit is searched for"
+    known = limit_of(5, 6)
+    assert leaves_within([known]) == timedelta(seconds=LEAVES_SOON_S)
+    record_refusal(known, LiveJobs(3), 2, AT, "a job has not left")
+    assert leaves_within([known, limit_of(5, 6)]) == timedelta(seconds=LEAVES_LATE_S)
 
 
 def test_a_pause_teaches_no_limit() -> None:
