@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from store.submissions import LiveJobs
 from store.tables import SubmitLimit
 
-# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few. A queue of
-# which a fifth or more is free is filled as often as the calls of a minute allow: such a call is well used
+# at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few. A queue
+# that is half empty is filled sooner, for such a call is well used; one of which a fifth is free, while many calls are
 PACE, SHORT_PACE = timedelta(seconds=10), timedelta(seconds=3.75)
 PROBE_AFTER = timedelta(minutes=3)  # after a refusal, until a submission may exceed the bound
 FIRST_HOLD, LONGEST_HOLD = timedelta(seconds=5), timedelta(minutes=5)  # after refusals below the bound
@@ -21,6 +21,7 @@ FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=10)  # whi
 # a job may be in the cluster for so long after its run has ended: tried once the limit is known, and to be safe
 LEAVES_SOON_S, LEAVES_LATE_S = 1.0, 3.0
 SPARE_CALLS = 1  # of a minute; beside them a number between the bounds may be tried
+MANY_CALLS = 8
 FIRST_SHARE = 4  # of a refused number of jobs, the share to try while no job is in the cluster
 NARROW = 10  # the bounds are narrow if they differ by at most one part in so many
 
@@ -55,7 +56,15 @@ def _is_open(limit: SubmitLimit) -> bool:
     return limit.refused is None or limit.refused - 1 - limit.accepted > limit.accepted // NARROW
 
 
-def room(limit: SubmitLimit | None, live: LiveJobs, wanted: int, at: datetime, *, has_calls: bool) -> int:
+def room(
+    limit: SubmitLimit | None,
+    live: LiveJobs,
+    wanted: int,
+    at: datetime,
+    *,
+    has_calls: bool,
+    has_many_calls: bool = False,
+) -> int:
     """Return how many of `wanted` jobs may be submitted now."""
     if limit is None:
         return wanted
@@ -65,7 +74,7 @@ def room(limit: SubmitLimit | None, live: LiveJobs, wanted: int, at: datetime, *
     if most is None or most - live.most >= wanted:
         return wanted
     free = max(0, most - live.most)
-    pace = SHORT_PACE if 5 * free >= most else PACE
+    pace = SHORT_PACE if (5 if has_many_calls else 2) * free >= most else PACE
     is_paced = limit.accepted_at is not None and limit.accepted_at <= at < limit.accepted_at + pace
     return 0 if is_paced else free
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from scheduler.clusters.cluster import Cluster, Limits
 from scheduler.context import Context, job_name
-from scheduler.submit.learned_limit import SPARE_CALLS, leaves_within, room
+from scheduler.submit.learned_limit import MANY_CALLS, SPARE_CALLS, leaves_within, room
 from store import clusters, runs, submissions
 from store.session import snapshot
 from store.submissions import Group, LiveJobs
@@ -39,9 +39,9 @@ def select_next(context: Context, kind: str, cluster: Cluster, *, small: bool = 
     may_submit = cache(lambda single: cluster.may_submit(single=single, besides=int(small)))
     if not any(may_submit(is_single) for is_single in {group.size == 1 for group in groups}):
         return None
-    limits, has_calls = cluster.limits(), cluster.may_submit(besides=SPARE_CALLS)
+    limits, (has_calls, has_many) = cluster.limits(), (cluster.may_submit(besides=n) for n in (SPARE_CALLS, MANY_CALLS))
     with snapshot(context.engine) as db:
-        space = _Space.read(db, kind, limits, has_calls=has_calls)
+        space = _Space.read(db, kind, limits, has_calls=has_calls, has_many_calls=has_many)
         for group in groups:
             size = min(space.jobs_for(group) * (group.pack or 1), MAX_RUNS, group.size)
             if not (0 < size <= (SMALL if small else MAX_RUNS) and may_submit(size == 1)):
@@ -59,12 +59,13 @@ class _Space(NamedTuple):
     live: Mapping[str, LiveJobs]  # by queue
     learned: Mapping[str, SubmitLimit]  # by queue
     has_calls: bool
+    has_many_calls: bool
 
     @classmethod
-    def read(cls, db: Session, kind: str, limits: Limits, *, has_calls: bool) -> "_Space":
+    def read(cls, db: Session, kind: str, limits: Limits, *, has_calls: bool, has_many_calls: bool) -> "_Space":
         learned = clusters.submit_limits(db, kind)
         live = submissions.count_live_jobs(db, kind, ended_after=now() - leaves_within(learned.values()))
-        return cls(limits, live, learned, has_calls)
+        return cls(limits, live, learned, has_calls, has_many_calls)
 
     def jobs_for(self, group: Group) -> int:
         """Return how many jobs, at most, may be submitted for the runs of a group."""
@@ -72,7 +73,7 @@ class _Space(NamedTuple):
         if self.limits.jobs is not None:
             wanted = min(wanted, self.limits.jobs - sum(one.accepted + one.submitting for one in self.live.values()))
         learned, live = self.learned.get(group.queue), self.live.get(group.queue, LiveJobs())
-        return room(learned, live, wanted, now(), has_calls=self.has_calls)
+        return room(learned, live, wanted, now(), has_calls=self.has_calls, has_many_calls=self.has_many_calls)
 
 
 def _next_local(context: Context, kind: str) -> Selection | None:

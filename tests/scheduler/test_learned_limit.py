@@ -68,8 +68,8 @@ def test_the_number_of_jobs_to_try_follows_from_both_bounds(
         # submissions that the limit makes small are spread over the minute; one that it leaves whole is not
         (limit_of(5, 6, accepted_at=AT), LiveJobs(2), 150, 0),
         (limit_of(5, 6, accepted_at=AT), LiveJobs(2), 2, 2),
-        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(4), 150, 1),  # a fifth is free: filled sooner
-        (limit_of(50, 51, accepted_at=SOON - SHORT_PACE), LiveJobs(41), 150, 0),
+        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(2), 150, 3),  # half empty: filled sooner
+        (limit_of(5, 6, accepted_at=SOON - SHORT_PACE), LiveJobs(3), 150, 0),
         (limit_of(5, 6, accepted_at=SOON - PACE), LiveJobs(2), 150, 3),
         (limit_of(5, 6, accepted_at=AT.replace(year=2100)), LiveJobs(2), 150, 3),  # a clock was set back
         (limit_of(5, 6, held_until=SOON + PACE), LiveJobs(), 1, 0),
@@ -78,6 +78,12 @@ def test_the_number_of_jobs_to_try_follows_from_both_bounds(
 )
 def test_the_room_is_what_the_limit_leaves(limit: SubmitLimit | None, live: LiveJobs, wanted: int, free: int) -> None:
     assert room(limit, live, wanted, SOON, has_calls=False) == free
+
+
+def test_a_queue_of_which_a_fifth_is_free_is_filled_sooner_while_many_calls_are_free() -> None:
+    limit = limit_of(5, 6, accepted_at=SOON - SHORT_PACE)
+    assert room(limit, LiveJobs(4), 150, SOON, has_calls=True) == 0
+    assert room(limit, LiveJobs(4), 150, SOON, has_calls=True, has_many_calls=True) == 1
 
 
 @pytest.mark.parametrize(
