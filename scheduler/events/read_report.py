@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contract.api.cluster_report import ClusterReport
-from contract.folder.events import Failed, Finished, Paused, Started
+from contract.folder.events import Failed, Finished, Paused, Started, Stopped
 from contract.folder.files.untrusted_file import UnreadableFileError, size_of
 from contract.folder.outputs.record import OUTPUTS
 from contract.folder.run_folder import RunFolder
@@ -80,7 +80,7 @@ def _has_grown(folder: RunFolder, cursor: int, *, is_gone: bool) -> bool:
 
 
 def _has_end(tail: Tail) -> bool:
-    return any(isinstance(event, Finished | Failed | Paused) for event in tail.events)
+    return any(isinstance(event, Finished | Failed | Paused | Stopped) for event in tail.events)
 
 
 def _has_outputs(tail: Tail, attempt: int) -> bool:
