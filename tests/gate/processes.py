@@ -65,7 +65,8 @@ def run(
         status = _wait(process, began + limit_s, goes_on)
         if status is None:
             if not is_stopped():
-                print_stacks(records)
+                output.write(stacks_of(records))
+                output.flush()
             started = below(process.pid)  # before its end, after which they are below the gate
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -88,14 +89,15 @@ def _wait(process: subprocess.Popen[bytes], until: float, goes_on: Callable[[], 
     return None
 
 
-def print_stacks(records: Path) -> None:
-    """Ask every process of pytest that registered itself in `records` for the stacks of its threads."""
+def stacks_of(records: Path) -> bytes:
+    """Ask every process of pytest that registered itself in `records` for the stacks of its threads; return them."""
     registered = {int(path.name) for path in (records / "processes").glob("*")}
     asked = registered & below(os.getpid())  # the number of one that has ended may belong to another process
     for pid in sorted(asked):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGUSR1)
     time.sleep(STACKS_S * bool(asked))
+    return b"\n".join((records / "processes" / str(pid)).read_bytes() for pid in sorted(asked))
 
 
 def end_all(pids: set[int]) -> None:

@@ -1,6 +1,6 @@
 """The part of the gate inside pytest: it selects the tests of a ring, and records how each test goes.
 
-Every process of pytest prints the stacks of its threads when it gets SIGUSR1; the gate sends that signal to a stage
+Every process of pytest writes the stacks of its threads to its file when it gets SIGUSR1; the gate sends that signal to a stage
 that reaches its time limit.
 """
 
@@ -42,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
         is_worker = hasattr(config, "workerinput")
         processes = Path(folder) / "processes"
         processes.mkdir(parents=True, exist_ok=True)
-        # pytest captures descriptor 2 while a test runs
-        faulthandler.register(signal.SIGUSR1, file=os.dup(2), all_threads=True)
-        (processes / str(os.getpid())).touch()
+        # a file of its own: in one file the stacks of two processes would mix
+        stacks = os.open(processes / str(os.getpid()), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
         if not is_worker:
             config.pluginmanager.register(Recorder(Path(folder) / "tests.jsonl"))
 
