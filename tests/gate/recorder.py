@@ -1,7 +1,7 @@
 """The part of the gate inside pytest: it selects the tests of a ring, and records how each test goes.
 
-Every process of pytest writes the stacks of its threads to its file when it gets SIGUSR1; the gate sends that signal to a stage
-that reaches its time limit.
+Every process of pytest writes the stacks of its threads to its file when it gets SIGUSR1; the gate sends that signal to
+a stage that reaches its time limit.
 """
 
 import faulthandler
