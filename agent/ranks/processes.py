@@ -56,6 +56,12 @@ def has_group(group: int) -> bool:
     return any(one == group for _, _, one in _living())
 
 
+def groups_below(root: int) -> set[int]:
+    """Return the process groups of the living processes below `root`, without this process's own group."""
+    below = set(descendants(root))
+    return {group for pid, _, group in _living() if pid in below} - {os.getpgrp()}
+
+
 def signal_all(pids: Iterable[int], number: int) -> None:
     """Send a signal to each process that still exists."""
     for pid in pids:

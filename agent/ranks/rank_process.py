@@ -28,6 +28,7 @@ class RankProcess:
     ) -> None:
         """Start the process in `folder`; raise OSError. Without a pump it inherits the output of this process."""
         self.rank = rank
+        self.is_launcher = False  # it passes signals on to its ranks itself
         self._warned: set[int] = set()  # processes that have got SIGUSR2
         self.was_killed = False
         ends = pump.connect(rank) if pump else (None, None)
@@ -45,17 +46,18 @@ class RankProcess:
             for end in filter(None, ends):
                 os.close(end)
         self.pid = self._child.pid
+        self._groups = {self.pid}  # of the program and of what it has started, once it was asked to end
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while the process lives."""
         return self._child.poll()
 
     def has_left_group(self) -> bool:
-        """Return whether the process was ended by a request to end, and others of its group are still at work.
+        """Return whether the process was ended by a request to end, and others of its groups are still at work.
 
         A shell does not wait: of `python train.py | tee log` it dies at once, while the program saves its state.
         """
-        return self.poll() in STOPPED and processes.has_group(self.pid)
+        return self.poll() in STOPPED and any(map(processes.has_group, self._groups))
 
     def warn(self) -> None:
         """Send SIGUSR2 once to each process of this rank that handles it: a program may be starting still."""
@@ -70,14 +72,21 @@ class RankProcess:
                 processes.signal_all([pid], signal.SIGUSR2)
 
     def end(self, number: int) -> None:
-        """Send the request to end to the program and the helpers in its process group."""
-        processes.signal_group(self.pid, number)
+        """Send the request to end to the program and its helpers, in process groups of their own too.
+
+        `timeout 1h python train.py | tee log` runs in a group that the shell's signals do not reach.
+        """
+        if not self.is_launcher:
+            self._groups |= processes.groups_below(self.pid)
+        for group in self._groups:
+            processes.signal_group(group, number)
 
     def kill(self) -> None:
         """Kill the process and all its descendants."""
         self.was_killed = self.was_killed or self.poll() is None or self.has_left_group()
         below = processes.descendants(self.pid)
-        processes.signal_group(self.pid, signal.SIGKILL)
+        for group in self._groups:
+            processes.signal_group(group, signal.SIGKILL)
         processes.signal_all(below, signal.SIGKILL)
 
 

@@ -53,7 +53,9 @@ class Start:
         first = place.node * place.local_world
         # the workers of mpirun enter the container themselves
         is_contained = place.launcher == "torchrun"
-        return [self._start(first, words, self._common(), pump=None, is_contained=is_contained)]
+        started = self._start(first, words, self._common(), pump=None, is_contained=is_contained)
+        started.is_launcher = True
+        return [started]
 
     def worker(self, rank: int, local_rank: int, world: int) -> RankProcess:
         """Start the program of a rank that mpirun has started."""

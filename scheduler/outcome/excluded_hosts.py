@@ -24,7 +24,7 @@ def next_excluded(run: Run, job: Job, report: ClusterReport | None, *, a_host_fa
     hosts = [*(host for host in run.excluded if host not in failed), *failed]
     need = read_run(run.spec).resources
     if isinstance(need, Slurm):  # Slurm refuses a job that asks for a host and excludes it
-        asked = parse_hosts(str(need.options.get("nodelist") or need.options.get("w") or ""))
+        asked = parse_hosts(str(need.options.get("nodelist") or ""))
         hosts = [host for host in hosts if host not in asked]
     if not report or not isinstance(need, Slurm):
         return hosts

@@ -104,14 +104,19 @@ while True: time.sleep(0.1)
 
 
 @pytest.mark.parametrize(
-    "line", ["python {file} | tee x", "python {file}; echo", "( python {file}; true )", "./wrap.sh"]
+    "line",
+    [
+        *("python {file} | tee x", "python {file}; echo", "( python {file}; true )", "./wrap.sh"),
+        *("timeout 600 python {file} | tee x", "set -m; python {file} | tee x", "setsid --wait python {file} | tee x"),
+    ],
 )
 def test_a_program_behind_a_shell_has_the_time_to_save(tmp_path: Path, line: str) -> None:
     """Forces the fault: the shell ends at the signal, and the program saves after the end of the shell."""
     folder = saving(tmp_path, line)
     with agent(folder) as child:
         wait_for_line(folder, "ready")
-        (shell,) = [one for one in processes_of(folder) if one.pid == os.getpgid(one.pid)]
+        mine = [one for one in processes_of(folder) if one.ppid() == child.pid]
+        (shell,) = [one for one in mine if one.pid == os.getpgid(one.pid)]
         child.terminate()
         wait_for("the end of the shell", lambda: shell.pid not in [one.pid for one in processes_of(folder)])
         wait_for("the program's handler", (folder.path / "asked").exists)
