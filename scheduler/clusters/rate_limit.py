@@ -9,7 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-CALLS_PER_MINUTE = 28  # to one cluster, however many runs are live and however many workers call it
+CALLS_PER_MINUTE = 32  # to one cluster, however many runs are live and however many workers call it
 POLL_APART_S = 20.0  # three slots a minute are the polls' own, so a poll is always allowed so long after the last one
 # after a controller gave no answer polls alone call it, after the first time searches and follow-up calls too, and
 # after the second time all: the calls are needed when the controller is back

@@ -34,7 +34,7 @@ from tests.testing.fake_slurm import on_path
 from tests.testing.faults import hostile, lab, light, stream
 from tests.testing.faults.audit import Audit, audit, events, steps_written, submitted_twice
 from tests.testing.faults.field import WORKERS, Field
-from tests.testing.faults.long_mishaps import LONG_MISHAPS, NEED_THE_LAB, LongStrike
+from tests.testing.faults.long_mishaps import LASTING, LongStrikes
 from tests.testing.faults.mishaps import MISHAPS
 from tests.testing.faults.programs.changed_tools import damaged_versions
 from tests.testing.faults.programs.ledger import ledger_faults
@@ -44,7 +44,7 @@ from tests.testing.small_disk import small_disk
 
 REPORT = Path(__file__).parents[2] / "benchmarks" / "results" / "chaos.json"
 PAUSE_S = (1.0, 6.0)  # between two faults
-PATIENCE_S = 4.0  # for a run that a fault can befall
+PATIENCE_S = 2.0  # for a run that a fault can befall
 END_WITHIN_S = 600.0
 DISK_MB = 3072  # of the run folders, in memory
 ATTACKED_S = 20  # for which a hostile run lives
@@ -83,7 +83,7 @@ def storm(home: Path, asked: argparse.Namespace) -> tuple[dict[str, Audit], dict
     began, dice, loads = time.time(), random.Random(asked.seed), list[float]()
     with ExitStack() as stack:
         field = make_field(stack, home, dice)
-        struck, over, long, moments = Counter[str](), threading.Event(), LongStrike(), [time.monotonic()]
+        struck, over, long, moments = Counter[str](), threading.Event(), LongStrikes(), [time.monotonic()]
         pool = stack.enter_context(ThreadPoolExecutor(1))
         submitter = pool.submit(stream.submit, field, over, random.Random(asked.seed + 1))
         stack.callback(over.set)  # else a storm that fails waits for who submits
@@ -91,7 +91,7 @@ def storm(home: Path, asked: argparse.Namespace) -> tuple[dict[str, Audit], dict
         while time.monotonic() < until:
             time.sleep(dice.uniform(*PAUSE_S))
             names = sorted([*asked.only, *(name for name in asked.only if name in PROGRAM_MISHAPS)])  # these twice
-            names = [name for name in names if not (long.is_under_way and name in NEED_THE_LAB)]
+            names = [name for name in names if long.allows(name)]
             order = dice.sample(names, len(names))
             name = next(
                 (name for name in order if _strike(field, name, long)), "nothing"
@@ -213,9 +213,15 @@ def make_field(stack: ExitStack, home: Path, dice: random.Random) -> Field:
     return field
 
 
-def _strike(field: Field, name: str, long: LongStrike) -> bool:
+def _strike(field: Field, name: str, long: LongStrikes) -> bool:
+    if name in LASTING:
+        return long.begin(name, lambda: _strike_now(field, name))
+    return _strike_now(field, name)
+
+
+def _strike_now(field: Field, name: str) -> bool:
     try:
-        return long.begin(field, MISHAPS[name]) if name in LONG_MISHAPS else MISHAPS[name](field)
+        return MISHAPS[name](field)
     except Exception as error:  # the part that was to tell is struck itself
         print(f"{name} was not possible: {error!r:.200}", flush=True)
         return False

@@ -1,6 +1,7 @@
 """All that chaos can strike: the parts of a team's service, its servers, the lab and the runs."""
 
 import random
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ class Field:
     real: list[int] = field(default_factory=list)  # runs that train with torch
     wrong: list[str] = field(default_factory=list)  # what a fault showed at once
     patience_s: float = 0.0  # for a run that can be struck
+    exit_codes: list[int] = field(default_factory=list)  # of workers that ended
+    _restarting: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def home(self) -> Path:
@@ -68,13 +71,13 @@ class Field:
         """Start a worker whose ticks can be asked to hang."""
         self.service.start("worker", name=name, module=WORKER_MODULE)
 
-    def restart_ended_workers(self) -> list[int]:
-        """Start workers anew in the place of those that have ended, as `bigbatch up` does; return the exit codes."""
-        codes = {name: self.service.processes[name].poll() for name in WORKERS}
-        for name, code in codes.items():
-            if code is not None:
-                self.start_worker(name)
-        return [code for code in codes.values() if code is not None]
+    def restart_ended_workers(self) -> None:
+        """Start workers anew in the place of those that have ended, as `bigbatch up` does; keep the exit codes."""
+        with self._restarting:
+            for name in WORKERS:
+                if (code := self.service.processes[name].poll()) is not None:
+                    self.exit_codes.append(code)
+                    self.start_worker(name)
 
 
 Mishap = Callable[[Field], bool]  # False: there was nothing to strike

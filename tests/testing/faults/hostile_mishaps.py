@@ -59,14 +59,19 @@ def invalid_lines(on: Field) -> bool:
 
 def tick_hung(on: Field) -> bool:
     """Let a tick of one worker hang, wait until the watchdog has ended that worker, and start another one."""
-    name = on.dice.choice(sorted(TICKS))
+    name, before = on.dice.choice(sorted(TICKS)), len(on.exit_codes)
     request = request_of(on.home, name)
     request.touch()
     if not _within(PICKED_UP_S, lambda: not request.exists()):
         request.unlink(missing_ok=True)
         return False
     limit_s = max(LIMIT_S, PERIODS * TICKS[name][1])
-    if not _within(limit_s + 2 * LIMIT_S, lambda: EXIT_CODE in on.restart_ended_workers()):
+
+    def has_ended() -> bool:
+        on.restart_ended_workers()
+        return EXIT_CODE in on.exit_codes[before:]
+
+    if not _within(limit_s + 2 * LIMIT_S, has_ended):
         on.wrong.append(f"the tick {name} hung, and no watchdog ended its worker")
     return True
 

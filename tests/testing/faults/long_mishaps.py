@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 from tests.testing.faults import lab
 from tests.testing.faults.field import Field, Mishap
@@ -26,32 +27,39 @@ def controller_away(on: Field) -> bool:
 
 
 LONG_MISHAPS: dict[str, Mishap] = {"host killed": host_killed, "slurmctld away for two minutes": controller_away}
-# what mends the lab, or asks Slurm for something, would end a long fault early or wait for it
-NEED_THE_LAB = frozenset(
-    {
-        *LONG_MISHAPS,
-        *("slurmctld killed", "slurmctld killed as a job starts", "slurmctld silent", "slurmdbd killed"),
-        *("munge silent", "preempted", "preempted with a grace", "requeued by hand", "cancelled by hand"),
-    }
+# of each group one fault at a time: what mends the lab would end another fault early, and a worker that is killed
+# cannot show that its watchdog ends it
+GROUPS = (
+    frozenset(
+        {
+            *LONG_MISHAPS,
+            *("slurmctld killed", "slurmctld killed as a job starts", "slurmctld silent", "slurmdbd killed"),
+            *("munge silent", "preempted", "preempted with a grace", "requeued by hand", "cancelled by hand"),
+        }
+    ),
+    frozenset({"tick hung", "tools interrupted", "worker killed", "second worker killed"}),
 )
+LASTING = frozenset({*LONG_MISHAPS, "tick hung", "tools interrupted", "disk full", "slurmctld silent", "munge silent"})
 
 
-class LongStrike:
-    """The long fault that is under way, if any."""
+class LongStrikes:
+    """The long faults that are under way."""
 
     def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
+        self._threads: dict[str, threading.Thread] = {}
 
-    @property
-    def is_under_way(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+    def allows(self, name: str) -> bool:
+        """Return whether a fault may begin beside those that are under way."""
+        others = {other for other, thread in self._threads.items() if thread.is_alive()}
+        return name not in others and not any(name in group and group & others for group in GROUPS)
 
-    def begin(self, on: Field, strike: Mishap) -> bool:
-        self._thread = threading.Thread(target=strike, args=(on,), daemon=True)
-        self._thread.start()
+    def begin(self, name: str, work: Callable[[], object]) -> bool:
+        """Carry a fault out beside the others."""
+        self._threads[name] = threading.Thread(target=work, daemon=True)
+        self._threads[name].start()
         return True
 
     def join(self) -> None:
         """Wait until what was struck has been mended."""
-        if self._thread:
-            self._thread.join()
+        for thread in self._threads.values():
+            thread.join()
