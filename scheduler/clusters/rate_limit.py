@@ -47,7 +47,7 @@ class Slots(NamedTuple):
 
 SHARED = (9, 10, 11)
 SUBMISSIONS = tuple(range(12, 24))  # each level of a workflow needs one
-STOPS = (6, *range(24, CALLS_PER_MINUTE))  # a stop takes two calls, and comes before everything else
+STOPS = (6, *range(24, 30))  # a stop takes two calls, and comes before everything else
 # polls and follow-up calls could use each shared slot as soon as it is free; so they leave it free for half a minute
 YIELDED = Slots(SHARED, rest_s=90.0)
 # slots that no other kind may use; but arrays have one together with follow-up calls, and their other one together with
@@ -56,7 +56,8 @@ RESERVES: Mapping[Priority, Slots] = MappingProxyType(
     {
         Priority.POLL: Slots((0, 1, 2), apart_s=POLL_APART_S),
         Priority.REPORT: Slots((3, 4)),
-        Priority.FOLLOW_UP: Slots((5,)),
+        # sacct and scontrol: without the second one, a job that a controller has lost stays in doubt for ever
+        Priority.FOLLOW_UP: Slots((5, 30, 31)),
         Priority.CANCEL: Slots(STOPS),
         Priority.SUBMIT_ONE: Slots((7,)),
         Priority.SUBMIT: Slots((8, 5)),
