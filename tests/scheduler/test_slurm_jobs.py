@@ -124,10 +124,10 @@ def test_a_submission_is_found_by_accounting_alone_but_never_lost_by_accounting_
         (f'echo "1|COMPLETED|0:0|n1|||{MINE}"', "exit 1", COMPLETED),
         (f'echo "1|CANCELLED by 1000|0:15|n1|||{MINE}"', "exit 1", gone(EndKind.CANCELLED, "exit code 0:15")),
         (f'echo "1|CANCELLED by 0|0:0|n1|||{MINE}"', "exit 1", ACCOUNTING_ONLY),
-        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', "exit 1", RUNNING),
+        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', "exit 1", Unknown("scontrol: exit code 1")),
         # accounting may list a job for ever as running that the controller lost in a crash
         (f'echo "1|RUNNING|0:0|n1|||{MINE}"', NO_SUCH_JOB, UNLISTED),
-        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', f"echo JobId=1 JobName={MINE}", RUNNING),
+        (f'echo "1|RUNNING|0:0|n1|||{MINE}"', f"echo JobId=1 JobName={MINE}", NOT_IN_SQUEUE),
         (f'echo "1|HIBERNATING|0:0|n1|||{MINE}"', NO_SUCH_JOB, UNLISTED),
         ("true", "exit 1", Unknown("scontrol: exit code 1")),
         ("true", NO_SUCH_JOB, UNLISTED),

@@ -119,10 +119,8 @@ def _read_unlisted(
     rest = [job for job in jobs if job not in ended]
     if not rest:
         return ended
-    # the controller is right where both differ: accounting lists jobs that a controller lost in a crash as running
-    controlled = _read_controller(rest, listed, commands)
-    alive = {job: accounted[job] for job in rest if job in accounted and isinstance(controlled[job], Unknown)}
-    return ended | controlled | alive
+    # accounting lists jobs that a controller lost in a crash as running, for ever: that ends no doubt
+    return ended | _read_controller(rest, listed, commands)
 
 
 def _read_controller(
