@@ -34,7 +34,8 @@ BUSY_FOR = timedelta(seconds=60)  # after a run has changed its state or was ask
 SLOWNESS = 10.0  # a cluster that takes a second to answer is polled every ten seconds at most
 RETENTION_SHARE = 0.5  # of the time for which a cluster lists an ended job, at most, between two polls
 LOST_AFTER = timedelta(seconds=30)  # a job that its cluster does not list for so long, and that is silent, is lost
-HOSTS_ASKED_FOR = timedelta(seconds=30)  # for so long the end of a job waits for the state of a suspected host
+# for so long the end of a job waits for the state of a suspected host: the rate limit has a report each minute
+HOSTS_ASKED_FOR = timedelta(seconds=75)
 log = logging.getLogger(__name__)
 
 

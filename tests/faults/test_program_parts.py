@@ -108,6 +108,18 @@ def test_an_attempt_that_went_on_beside_a_later_one_is_found(restarted: RunFolde
     assert faults_of(restarted, tmp_path) == ["run 1: an attempt of the program went on beside a later one"]
 
 
+@pytest.mark.ring("all")
+def test_a_second_end_is_found_unless_no_agent_could_record_the_first_one(restarted: RunFolder, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger" / restarted.path.name
+    lines = ledger.read_text().splitlines(keepends=True)
+    second = next(place for place, line in enumerate(lines) if line.startswith("began 2"))
+    ledger.write_text("".join([*lines[:second], "ended 1 77 8\n", *lines[second:]]))
+    assert faults_of(restarted, tmp_path) == ["run 1: the program came to its end 2 times"]
+    restarted.events.write_text(restarted.events.read_text().replace('"world": 1', '"world": 2', 1))
+    (restarted.path / "attempts" / "1.exit-0").write_text("0")
+    assert faults_of(restarted, tmp_path) == []
+
+
 @pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("way", "twice"), [("log", True), ("lines", False)])
 def test_only_lines_that_an_agent_reads_may_be_there_again(tmp_path: Path, way: str, twice: bool) -> None:

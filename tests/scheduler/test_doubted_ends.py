@@ -4,20 +4,22 @@ Seen on the lab with Slurm 22.05.8: slurmd cancels a job whose prolog fails, unl
 the host; of a pending task that is cancelled by its number no record remains, neither in squeue nor in sacct.
 """
 
+from datetime import timedelta
+
 import pytest
 
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import JobEnded, Retried
 from contract.lifecycle.state import State
-from scheduler.clusters.cluster import RateLimitedError, gone
+from scheduler.clusters.cluster import Gone, RateLimitedError, gone
 from scheduler.clusters.slurm.job_status import TAKEN_OUT
 from scheduler.context import Context
 from scheduler.ticks.cancel import cancel
 from scheduler.ticks.poll import LOST_AFTER
 from store import runs
 from store.session import transaction
-from store.tables import Run
+from store.tables import Run, now
 from tests.testing.clusters import Far
 from tests.testing.decisions import cluster_report
 from tests.testing.runs import job_of, make_older, read, report_gone
@@ -57,6 +59,35 @@ def test_a_job_that_a_host_refused_is_tried_again_without_that_host(
     assert run.reason.after.end.kind is EndKind.LAUNCH_FAILED
 
 
+def cancelled_after(seconds: float) -> Gone:
+    """Return the end of a job that host b may have refused so long after its start."""
+    started_at = now().replace(microsecond=0)
+    end = REFUSED.end.model_copy(update={"at": started_at + timedelta(seconds=seconds)})
+    return REFUSED._replace(started_at=started_at, end=end)
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(0, State.QUEUED), (1, State.QUEUED), (2, State.CANCELLED)])
+def test_a_job_that_a_host_refuses_at_once_is_tried_again_although_the_host_is_in_service_again(
+    context: Context, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch, seconds: float, state: State
+) -> None:
+    """Forces the fault of the chaos of 2026-11-29: a crashed controller gave the id of a job that host b still ran."""
+    with_hosts(far, monkeypatch, is_down=False)
+    run = report_gone(context, far, run_id, cancelled_after(seconds))
+    assert run.state is state
+    if state is State.QUEUED:
+        assert isinstance(run.reason, Retried)
+        assert isinstance(run.reason.after, JobEnded)
+        assert run.reason.after.end.kind is EndKind.LAUNCH_FAILED
+
+
+def test_scancel_at_the_start_of_a_job_that_has_begun_cancels_the_run(
+    context: Context, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_hosts(far, monkeypatch, is_down=False)
+    claim(context, run_id)
+    assert report_gone(context, far, run_id, cancelled_after(0)).state is State.CANCELLED
+
+
 def test_scancel_before_the_script_begins_cancels_the_run(
     context: Context, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +122,8 @@ def test_the_end_of_a_job_that_never_began_waits_for_the_state_of_its_hosts(
         raise RateLimitedError("the rate limit is reached")
 
     monkeypatch.setattr(far, "report", rate_limited)
+    assert report_gone(context, far, run_id, REFUSED).state is State.PENDING
+    make_older(context, run_id, unknown_since=70)  # the rate limit has a report each minute
     assert report_gone(context, far, run_id, REFUSED).state is State.PENDING
     with_hosts(far, monkeypatch, is_down=True)
     assert report_gone(context, far, run_id, REFUSED).state is State.QUEUED

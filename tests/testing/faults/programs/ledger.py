@@ -30,7 +30,7 @@ def ledger_faults(run: dict[str, Any], ledger: Path) -> list[str]:
     """Return in words what must not be of one run: twice, at the same time, or not stored although reported."""
     folder = Path(run["folder"])
     facts, reported = read_ledger(ledger / folder.name), events(folder)
-    found = [*_begun_twice(facts), *_unstored(facts, reported)]
+    found = [*_begun_twice(facts), *_ended_twice(facts, reported, folder), *_unstored(facts, reported)]
     if all(source["kind"] != "output" for source in run["spec"]["metrics"]):  # lines may be lost with an agent
         found += _wrong_restarts(facts, reported)
     return [f"run {run['id']}: {why}" for why in found]
@@ -42,9 +42,20 @@ def _begun_twice(facts: Sequence[Fact]) -> Iterator[str]:
     order = [fact.attempt for fact in facts]
     if order != sorted(order):
         yield "an attempt of the program went on beside a later one"
-    ends = sum(fact.kind == "ended" for fact in facts)
-    if ends > 1:
-        yield f"the program came to its end {ends} times"
+
+
+def _ended_twice(facts: Sequence[Fact], reported: Sequence[dict[str, Any]], folder: Path) -> Iterator[str]:
+    """Yield the number of ends that were recorded, if there are several.
+
+    A host that is killed while its disk is full takes the end of its rank along: the next attempt repeats it rightly.
+    """
+    worlds = {line["attempt"]: line["world"] for line in reported if line["kind"] == "started"}
+    ends = [fact.attempt for fact in facts if fact.kind == "ended"]
+    recorded = {attempt: len([*folder.glob(f"attempts/{attempt}.exit-*")]) for attempt in ends}
+    # an agent that is alone records no exit
+    known = [attempt for attempt in ends if recorded[attempt] in (0, worlds.get(attempt))]
+    if len(known) > 1:
+        yield f"the program came to its end {len(known)} times"
 
 
 def _unstored(facts: Sequence[Fact], reported: Sequence[dict[str, Any]]) -> Iterator[str]:
