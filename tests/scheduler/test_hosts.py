@@ -11,6 +11,7 @@ from scheduler.clusters.cluster import Gone, NoAnswerError, RateLimitedError, Un
 from scheduler.context import Context
 from scheduler.outcome.excluded_hosts import next_excluded
 from scheduler.ticks.ingest import ingest
+from scheduler.ticks.poll import HOSTS_ASKED_FOR
 from scheduler.ticks.reap import reap
 from store import clusters, jobs
 from store.session import snapshot, transaction
@@ -140,9 +141,9 @@ def test_the_report_of_the_cluster_decides_on_a_host_that_stopped_answering(
         assert [attempt.exit_cause for attempt in jobs.ended_attempts(db, run_id)] == [cause]
 
 
-@pytest.mark.parametrize("unknown_s", [20, 40])
+@pytest.mark.parametrize("beyond_s", [-10, 10])
 def test_the_service_asks_longer_for_the_state_of_a_suspected_host(
-    context: Context, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch, unknown_s: int
+    context: Context, far: Far, run_id: int, monkeypatch: pytest.MonkeyPatch, beyond_s: int
 ) -> None:
     """Forces the order: the cluster gives no answer, then reports the end of the job when no call is free."""
     there = ClusterReport(partitions=[], nodes=hosts({"h1": "mixed", "h2": "down*", "h3": "idle"}), queue=[])
@@ -160,8 +161,8 @@ def test_the_service_asks_longer_for_the_state_of_a_suspected_host(
     make_older(context, run_id, unknown_since=60)
     for _ in range(2):
         assert report_gone(context, far, run_id, ended).state == State.PAUSED
-    make_older(context, run_id, unknown_since=unknown_s)
-    if unknown_s < 30:
+    make_older(context, run_id, unknown_since=HOSTS_ASKED_FOR.total_seconds() + beyond_s)
+    if beyond_s < 0:
         assert report_gone(context, far, run_id, ended).state == State.PAUSED
         monkeypatch.setattr(far, "report", lambda urgent=False: there)
         run = report_gone(context, far, run_id, ended)
