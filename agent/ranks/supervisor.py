@@ -15,6 +15,8 @@ from agent.stalls.watch import StallWatch
 
 GRACE_S = 5.0  # for the other ranks after the first failure
 PAUSE_S = 80.0  # for the other ranks after the first one has paused
+REQUEST_S = 1.0  # for a request to end that has reached the ranks first: Slurm sends it to each process of a step
+BY_REQUEST = {sign * number + base for number in (signal.SIGTERM, signal.SIGINT) for sign, base in ((-1, 0), (1, 128))}
 POLL_S = 0.5  # while a signal is to be forwarded to programs that are starting
 
 
@@ -47,6 +49,8 @@ class Supervisor:
         while running:
             for process in list(running):
                 status = process.poll()
+                if status in BY_REQUEST:
+                    self._await_request()
                 if status is not None and not (self._signals.asks_for_end and process.has_left_group()):
                     running.remove(process)
                     self._record(process, status, what)
@@ -58,6 +62,12 @@ class Supervisor:
                     process.kill()
             if running:
                 self._signals.wait(self._timeout_s())
+
+    def _await_request(self) -> None:
+        """Wait for the agent's own signal where a rank has died of one: the ranks may have got it first."""
+        until = time.monotonic() + REQUEST_S
+        while not self._signals.asks_for_end and (left_s := until - time.monotonic()) > 0:
+            self._signals.wait(left_s)
 
     def _record(self, process: RankProcess, status: int, what: str) -> None:
         asked = self._signals.asks_for_end and status not in (PAUSED,)

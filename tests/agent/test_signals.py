@@ -164,6 +164,19 @@ def test_a_program_that_ends_well_after_sigterm_has_not_finished(tmp_path: Path)
 
 
 @pytest.mark.ring("all")
+def test_a_signal_that_reaches_the_rank_before_its_agent_is_a_request_too(tmp_path: Path) -> None:
+    """Forces the race: Slurm signals each process of a step, at a preemption and at a requeue, the ranks first."""
+    folder = program_folder(tmp_path, "echo ready; exec sleep 600")
+    with agent(folder) as child:
+        wait_for_line(folder, "ready")
+        (rank,) = (process for process in processes_of(folder) if "sleep" in process.cmdline())
+        rank.send_signal(signal.SIGTERM)
+        wait_for("the agent to see the end", lambda: not psutil.pid_exists(rank.pid))
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(300) == 128 + signal.SIGTERM
+    assert isinstance(events_of(folder)[-1], Stopped)
+
+
 def test_a_second_sigterm_kills_a_program_that_ignores_the_first(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, [sys.executable, "-c", DEAF])
     with agent(folder) as child:
