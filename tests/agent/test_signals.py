@@ -163,9 +163,8 @@ def test_a_program_that_ends_well_after_sigterm_has_not_finished(tmp_path: Path)
     assert kinds_of(folder) == ["started", "stopped"]
 
 
-@pytest.mark.ring("all")
 def test_a_signal_that_reaches_the_rank_before_its_agent_is_a_request_too(tmp_path: Path) -> None:
-    """Forces the race: Slurm signals each process of a step, at a preemption and at a requeue, the ranks first."""
+    """Forces the race: Slurm signals each process of a step, and a rank may be the first of them."""
     folder = program_folder(tmp_path, "echo ready; exec sleep 600")
     with agent(folder) as child:
         wait_for_line(folder, "ready")
@@ -177,6 +176,7 @@ def test_a_signal_that_reaches_the_rank_before_its_agent_is_a_request_too(tmp_pa
     assert isinstance(events_of(folder)[-1], Stopped)
 
 
+@pytest.mark.ring("all")
 def test_a_second_sigterm_kills_a_program_that_ignores_the_first(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, [sys.executable, "-c", DEAF])
     with agent(folder) as child:
