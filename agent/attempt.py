@@ -12,14 +12,16 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agent.ending import REFUSED, Ending, stopped_status
+from agent.ending import FAILED, REFUSED, Ending, stopped_status
 from agent.folder.claim import ClaimRefused, claim_attempt, job_name
 from agent.folder.events import EventWriter
 from agent.folder.heartbeat import start_heartbeat
 from agent.folder.metric_reader import MetricReader, open_sources
-from agent.folder.rank_ends import RankEnd, first_failure, record_end
+from agent.folder.rank_ends import RankEnd, first_failure, record_end, record_failure
 from agent.folder.run_folder import RunFolder
+from agent.program.inner_jobs import install_sbatch
 from agent.program.parameters import write_files
+from agent.program.work_folder import make_work_folder
 from agent.ranks import processes
 from agent.ranks.guard import Guard
 from agent.ranks.output_pump import LAST_LINES_S, open_pump
@@ -56,6 +58,8 @@ class Attempt:
         write_files(self.spec.get("parameters") or {}, self.folder.path)
         if self.placement.is_first:
             self.folder.touch(f"{self.number}.beat")
+            if not self._prepare():
+                return FAILED
             self.sources = open_sources(self.folder, self.number, self.spec, self.events)
         point = self._meet()
         if point is None:
@@ -76,6 +80,19 @@ class Attempt:
             self.pump.finish(self.signals.deadline)
         ending = Ending(self.folder, self.number, self.placement, signals=self.signals, supervisor=self.supervisor)
         return ending.report(self.events, self.reader) if self.placement.is_first else ending.status()
+
+    def _prepare(self) -> bool:
+        """Make what the ranks of all agents need in the run's folder; return whether it is there."""
+        try:
+            make_work_folder(self.spec, self.folder.path)
+            install_sbatch(self.folder)
+        except OSError as error:
+            reason = f"rank 0 on {self.placement.host}: the working folder could not be made: {error}"
+            print(f"bigbatch: {reason}", file=sys.stderr, flush=True)
+            record_failure(self.folder, self.number, rank=0, host=self.placement.host, reason=reason)
+            self.events.append("failed", rank=0, reason=reason, failure="unknown")
+            return False
+        return True
 
     def _meet(self) -> Point | None:
         place = self.placement

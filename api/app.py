@@ -11,7 +11,7 @@ from api import collectives, dashboard, errors, experiments, failures, health, r
 from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
-from api.artifacts import artifacts, checkpoints, reuse
+from api.artifacts import artifacts, checkpoints, files, reuse
 from api.clusters import node_failures
 from api.clusters import reports as cluster_reports
 from api.code import comparison, reproduction, snapshots
@@ -62,6 +62,7 @@ ROUTERS = (
     log.router,
     batches.router,
     artifacts.router,
+    files.router,
     checkpoints.router,
     reuse.router,
     exported_points.router,

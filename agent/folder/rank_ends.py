@@ -135,6 +135,13 @@ def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool
             time.sleep(RETRY_EVERY_S)
 
 
+def record_failure(folder: RunFolder, attempt: int, *, rank: int, host: str, reason: str) -> None:
+    """Record why the attempt failed before a program was started, unless the disk that failed is this one."""
+    record = {"at": time.time(), "rank": rank, "host": host, "reason": reason[:MAX_REASON], "kind": "unknown"}
+    with suppress(OSError):
+        folder.write(f"{attempt}.rank-{rank}.json", json.dumps({**record, "echo": False}))
+
+
 def _try_to_write(folder: RunFolder, name: str, text: str, end: RankEnd) -> bool:
     try:
         folder.write(name, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -68,12 +67,3 @@ def mpirun_words(placement: Placement, folder: Path, attempt: int) -> list[str]:
 def worker_words(folder: Path, attempt: int) -> list[str]:
     """Return the agent's arguments for one rank of a launcher."""
     return [str(folder), "--attempt", str(attempt), WORKER]
-
-
-def working_folder_of(spec: Mapping[str, Any], folder: Path) -> str:
-    """Return the folder in which the ranks start: the spec's, the code snapshot's, or the run's."""
-    if spec.get("working_folder"):
-        return str(spec["working_folder"])
-    if spec.get("code"):
-        return os.path.join(folder.parent, ".code", spec["code"], spec.get("subfolder") or "").rstrip("/")
-    return str(folder)

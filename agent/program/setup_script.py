@@ -46,9 +46,12 @@ def render_setup(
     working_folder: str,
     variables: Mapping[str, str],
     python_path: str | None,
+    path: str | None = None,
     recorder: Sequence[str] = (),
 ) -> str:
-    """Return the script; its arguments are the program's words. `python_path` becomes the start of PYTHONPATH.
+    """Return the script; its arguments are the program's words.
+
+    `python_path` becomes the start of PYTHONPATH, and `path` that of PATH.
 
     `recorder`: words that are started beside the program, in the same environment and container.
     """
@@ -64,6 +67,8 @@ def render_setup(
     lines += _conda_lines(environment.get("conda"))
     lines += _venv_lines(environment.get("venv"))
     lines += [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    if path:
+        lines.append(f'export PATH={shlex.quote(path)}:"$PATH"')
     if python_path:
         lines.append(f"export PYTHONPATH={shlex.quote(python_path)}" + '"${PYTHONPATH:+:$PYTHONPATH}"')
     lines += _start_lines(environment.get("container"), recorder)

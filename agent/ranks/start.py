@@ -9,8 +9,10 @@ from typing import Any
 
 from agent.folder.run_folder import RunFolder
 from agent.program import command
+from agent.program.inner_jobs import bin_folder
 from agent.program.parameters import JSON_FILE, parameter_variables
 from agent.program.setup_script import render_setup
+from agent.program.work_folder import working_folder_of
 from agent.ranks.output_pump import OutputPump
 from agent.ranks.placement import Placement, Rank
 from agent.ranks.rank_process import RankProcess
@@ -36,7 +38,7 @@ class Start:
         """`pump` takes the output of the ranks; a launcher has none of its own."""
         self._folder, self._attempt, self._spec = folder, attempt, spec
         self._placement, self._point, self._pump = placement, point, pump
-        self._working_folder = command.working_folder_of(spec, folder.path)
+        self._working_folder = working_folder_of(spec, folder.path)
 
     def ranks(self) -> list[RankProcess]:
         """Start one process for each rank of this agent; raise OSError."""
@@ -59,13 +61,26 @@ class Start:
 
     def worker(self, rank: int, local_rank: int, world: int) -> RankProcess:
         """Start the program of a rank that mpirun has started."""
-        variables = {"RANK": str(rank), "LOCAL_RANK": str(local_rank), "WORLD_SIZE": str(world)}
-        variables.update(MASTER_ADDR=self._point.host, MASTER_PORT=str(self._point.port))
+        variables = {}
+        if has_rank_variables(self._spec):
+            variables = {"RANK": str(rank), "LOCAL_RANK": str(local_rank), "WORLD_SIZE": str(world)}
+            variables.update(MASTER_ADDR=self._point.host, MASTER_PORT=str(self._point.port))
         words = command.program_words(self._spec, self._folder.path)
         words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
         return self._start(rank, words, {**self._common(), **variables}, pump=self._pump)
 
     def _rank(self, rank: Rank) -> RankProcess:
+        place = self._placement
+        variables = self._rank_variables(rank) if has_rank_variables(self._spec) else {}
+        per_rank = self._spec.get("resources", {}).get("gpus_per_rank")
+        if per_rank and place.is_local:
+            # as on Slurm, a rank sees the GPUs of all ranks of its node, and takes its own by LOCAL_RANK
+            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(per_rank * place.local_world)))
+        words = command.program_words(self._spec, self._folder.path)
+        words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
+        return self._start(rank.rank, words, {**self._common(), **variables}, pump=self._pump)
+
+    def _rank_variables(self, rank: Rank) -> dict[str, str]:
         place = self._placement
         numbers = {
             "RANK": rank.rank,
@@ -75,15 +90,7 @@ class Start:
             "NODE_RANK": place.node,
             "MASTER_PORT": self._point.port,
         }
-        variables = {name: str(value) for name, value in numbers.items()}
-        variables["MASTER_ADDR"] = self._point.host
-        per_rank = self._spec.get("resources", {}).get("gpus_per_rank")
-        if per_rank and place.is_local:
-            # as on Slurm, a rank sees the GPUs of all ranks of its node, and takes its own by LOCAL_RANK
-            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(per_rank * place.local_world)))
-        words = command.program_words(self._spec, self._folder.path)
-        words = command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
-        return self._start(rank.rank, words, {**self._common(), **variables}, pump=self._pump)
+        return {**{name: str(value) for name, value in numbers.items()}, "MASTER_ADDR": self._point.host}
 
     def _common(self) -> dict[str, str]:
         """Return the variables that every rank gets, whatever starts it."""
@@ -124,6 +131,7 @@ class Start:
             working_folder=self._working_folder,
             variables=variables,
             python_path=str(tools) if tools.is_dir() else None,
+            path=bin_folder(self._folder),
             recorder=self._recorder(settings.get("container")) if rank == 0 and is_contained else (),
         )
         return RankProcess(rank, self._bash(rank, script, words), environment, str(self._folder.path), pump=pump)
@@ -141,6 +149,12 @@ class Start:
         name = f"{self._attempt}.setup-{rank}.sh"
         self._folder.write(name, script)
         return ["bash", str(self._folder.attempts / name), *words]
+
+
+def has_rank_variables(spec: Mapping[str, Any]) -> bool:
+    """Return whether RANK, MASTER_ADDR and so on are set; by default not for one process that starts as by hand."""
+    asked = spec.get("rank_variables")
+    return bool(asked) if asked is not None else spec.get("launcher") != "plain"
 
 
 def marker_of(folder: RunFolder, attempt: int) -> str:

@@ -26,8 +26,26 @@ def send_file(request: Request, folder: Path, artifact: Artifact) -> StreamingRe
         size = stat_file(folder, artifact.path).st_size
     except FileNotFoundError as error:
         raise _gone(artifact) from error
-    etag = f'"{artifact.sha256}"' if size == artifact.size_bytes else None  # else it changed after its hash was made
-    headers = {**headers_of(artifact, artifact.path.rpartition("/")[2]), "Accept-Ranges": "bytes"}
+    # without the size that was hashed, the file changed later
+    etag = f'"{artifact.sha256}"' if size == artifact.size_bytes else None
+    headers = headers_of(artifact, artifact.path.rpartition("/")[2])
+    return _send(request, folder, artifact.path, size, headers, etag)
+
+
+def send_written_file(request: Request, folder: Path, path: str, run_id: int) -> StreamingResponse:
+    """Return the answer with a file that no artifact names, which its program may still write."""
+    try:
+        status = stat_file(folder, path)
+    except FileNotFoundError as error:
+        raise NotFound(f"run {run_id} has no file '{path}'") from error
+    etag = f'"{status.st_ino:x}-{status.st_mtime_ns:x}-{status.st_size:x}"'
+    return _send(request, folder, path, status.st_size, _headers(run_id, path.rpartition("/")[2], "file"), etag)
+
+
+def _send(
+    request: Request, folder: Path, path: str, size: int, headers: dict[str, str], etag: str | None
+) -> StreamingResponse:
+    headers = {**headers, "Accept-Ranges": "bytes"}
     if etag:
         headers["ETag"] = etag
     part = _part(request, size, etag)
@@ -36,7 +54,7 @@ def send_file(request: Request, folder: Path, artifact: Artifact) -> StreamingRe
     if part:
         headers["Content-Range"] = f"bytes {first}-{end - 1}/{size}"
     status = 206 if part else 200
-    blocks = () if request.scope.get(IS_HEAD_KEY) else _blocks(folder, artifact.path, first, end)
+    blocks = () if request.scope.get(IS_HEAD_KEY) else _blocks(folder, path, first, end)
     return StreamingResponse(blocks, status, headers, media_type="application/octet-stream")
 
 
@@ -54,10 +72,15 @@ def _gone(artifact: Artifact) -> NotFound:
 
 
 def headers_of(artifact: Artifact, name: str) -> dict[str, str]:
+    """Return the headers of the download of an artifact."""
+    return _headers(artifact.run_id, name, artifact.name)
+
+
+def _headers(run_id: int, name: str, otherwise: str) -> dict[str, str]:
     """Return the headers of a download: no browser shows the file, and its name has no path and no quotes."""
-    safe = UNSAFE.sub("_", name).lstrip(".") or artifact.name
-    shown = f"run-{artifact.run_id}-{safe}"
-    encoded = quote(f"run-{artifact.run_id}-{name}", safe="")
+    safe = UNSAFE.sub("_", name).lstrip(".") or otherwise
+    shown = f"run-{run_id}-{safe}"
+    encoded = quote(f"run-{run_id}-{name}", safe="")
     return {
         "Content-Disposition": f"attachment; filename=\"{shown}\"; filename*=UTF-8''{encoded}",
         "Content-Encoding": "identity",  # compressed, a part would have other bytes

@@ -9,7 +9,7 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import FromStep, Json, SnapshotMb, SpecFile
 from bigbatch.commands.watch import watch_unless_interrupted
-from bigbatch.snapshot.attach import attach_snapshot, describe
+from bigbatch.snapshot.attach import attach_snapshot, describe_snapshot
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import format_count, make_console, print_json
@@ -62,7 +62,6 @@ def _with_snapshot(spec: dict[str, Any], file: str, client: Client, max_mb: floa
     folder = Path() if file == "-" else Path(file).parent
     spec, taken = attach_snapshot(spec, folder, client, max_mb=max_mb)
     if taken:
-        print(describe(taken), file=sys.stderr)
-        for line in taken.left_out:
-            print(f"warning: not in the snapshot: {line}", file=sys.stderr)
+        for line in describe_snapshot(taken):
+            print(line, file=sys.stderr)
     return spec

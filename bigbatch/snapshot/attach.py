@@ -54,8 +54,13 @@ def _needs_code(document: Mapping[str, Any]) -> bool:
     return not any(base.get(place) or place in varied for place in PLACES)
 
 
-def describe(taken: SnapshotRef) -> str:
-    """Return one line about the snapshot, for people."""
+def describe_snapshot(taken: SnapshotRef) -> list[str]:
+    """Return the lines about the snapshot and what is not in it, for people."""
+    lines = [_describe(taken), *(f"warning: not in the snapshot: {one}" for one in taken.left_out)]
+    return [*lines, *([f"left out: {', '.join(taken.ignored)}, by .gitignore"] if taken.ignored else [])]
+
+
+def _describe(taken: SnapshotRef) -> str:
     size = f"{taken.size / 1e6:,.1f} MB" if taken.size >= 100_000 else f"{taken.size:,} bytes"
     line = f"code: snapshot {taken.hash[:12]}, {taken.files:,} files, {size}"
     if taken.source is None:

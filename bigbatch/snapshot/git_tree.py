@@ -50,6 +50,14 @@ def list_files(root: Path) -> list[str]:
     return sorted(names)
 
 
+def list_ignored(root: Path, prefix: str) -> list[str]:
+    """Return the files below `prefix` that git ignores; a folder of which it ignores everything ends with "/"."""
+    words = ("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z", "--", f"./{prefix}")
+    output, _ = _finish(command := _start(root, *words))
+    names = output.decode("utf-8", "surrogateescape").split("\0") if not command.returncode else []
+    return [name for name in names if name and name.isprintable()]
+
+
 def read_source(root: Path) -> GitSource:
     """Return the commit, the branch, and the numbers of changes."""
     output, errors = _finish(command := _start(root, "status", "--porcelain=v2", "--branch", "-z"))

@@ -24,6 +24,7 @@ class SnapshotRef(NamedTuple):
     size: int  # bytes
     source: GitSource | None  # None without git
     left_out: Sequence[str]  # a sentence for each file that is not in the snapshot
+    ignored: Sequence[str] = ()  # "data/ (2 files, 3.0 MB)" for what .gitignore keeps out
 
 
 def take_snapshot(folder: Path | str, client: "Client", *, max_mb: float = MAX_MB) -> SnapshotRef:
@@ -42,5 +43,5 @@ def take_snapshot(folder: Path | str, client: "Client", *, max_mb: float = MAX_M
             continue
         manifest = taken.manifest
         files = len(manifest.files) + len(manifest.links)
-        return SnapshotRef(name, taken.subfolder, files, manifest.size, taken.source, taken.left_out)
+        return SnapshotRef(name, taken.subfolder, files, manifest.size, taken.source, taken.left_out, taken.ignored)
     raise AssertionError("unreachable")

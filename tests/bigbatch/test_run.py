@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from bigbatch.cli import app
 from bigbatch.commands.program.export import without_defaults
+from bigbatch.errors import DocumentRefused
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read_document
 
@@ -77,7 +78,7 @@ def test_a_sweep_has_its_values_as_they_were_typed() -> None:
 
 
 def test_numbers_that_stay_texts_are_named_beside_the_document() -> None:
-    result = CliRunner().invoke(app, ["run", "--print", "--sweep", "momentum=0.90,0.95", "--", "true"])
+    result = CliRunner().invoke(app, ["run", "--print", "--sweep", "momentum=0.90,0.95", "--", "echo {momentum}"])
     assert result.stderr == "note: the values of parameters.momentum are texts, as typed: 0.90, 0.95\n"
 
 
@@ -97,3 +98,38 @@ def test_an_export_is_the_same_experiment(recipe: Path) -> None:
     short = without_defaults(spec)
     again = ExperimentSpec.model_validate(json.loads(json.dumps(short)))
     assert again.model_dump(mode="json") == spec.model_dump(mode="json")
+
+
+@pytest.mark.ring("gate")
+def test_a_parameter_may_be_inside_another_one_as_hydra_writes_it() -> None:
+    document = printed("--sweep", "model.width=3,4", "--", "python", "train.py", "model.width={model.width}")
+    assert document["base"]["parameters"] == {"model": {"width": 3}}
+    points = ExperimentSpec.model_validate(document).points()
+    assert [run.model_dump()["parameters"] for _, run in points] == [{"model": {"width": 3}}, {"model": {"width": 4}}]
+
+
+@pytest.mark.ring("gate")
+@pytest.mark.parametrize(
+    ("sweep", "advice"),
+    [
+        ("+model.width=3,4", "write --sweep model.width=3,4 and in the command +model.width={model.width}"),
+        ("learning-rate=1", "write --sweep learning_rate=1 and in the command learning-rate={learning_rate}"),
+        ("~db=1", "write --sweep db=1 and in the command ~db={db}"),
+        ("a..b=1", "write --sweep p_a__b=1 and"),
+        ("model=1", "model is a parameter and has the parameter model.width in it"),
+    ],
+)
+def test_a_name_that_no_parameter_can_have_is_refused_with_the_line_to_write(sweep: str, advice: str) -> None:
+    words = ["run", "--print", "--sweep", sweep, "--sweep", "model.width=3", "--", "true"]
+    with pytest.raises(DocumentRefused) as refused:
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert advice in str(refused.value)
+
+
+@pytest.mark.ring("gate")
+def test_a_swept_parameter_that_the_command_does_not_name_is_noted() -> None:
+    words = ["run", "--print", "--sweep", "model.width=3,4", "--sweep", "lr=1,2", "--", "python", "train.py", "{lr}"]
+    result = CliRunner().invoke(app, words)
+    assert "{model.width} is not in the command" in result.stderr
+    assert "write it there, as model.width={model.width}" in result.stderr
+    assert "{lr} is not" not in result.stderr

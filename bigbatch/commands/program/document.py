@@ -1,8 +1,9 @@
 """The experiment that the options of `bigbatch run` describe."""
 
 import os
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bigbatch.errors import DocumentRefused
@@ -10,6 +11,7 @@ from bigbatch.sweeps.typed_values import read_typed, read_typed_list
 from contract.validation import ValidationIssue
 
 Document = dict[str, Any]
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")  # of a parameter, with those that it is in
 
 
 def make_document(
@@ -20,10 +22,19 @@ def make_document(
     axes = dict(_parse_sweep(text) for text in sweep)
     run = {"kind": "program", "command": command, "resources": resources, **base}
     if axes:
-        run["parameters"] = {parameter: values[0] for parameter, values in axes.items()}
+        run["parameters"] = _nested({parameter: values[0] for parameter, values in axes.items()})
     document: Document = {"name": name or shlex.join(words)[:200].replace("\n", " "), "base": run}
     varied = {f"parameters.{parameter}": values for parameter, values in axes.items()}
     return {**document, "axes": varied} if varied else document
+
+
+def unused_parameters(document: Mapping[str, Any]) -> list[str]:
+    """Return the swept parameters that the command does not name: all runs would have one command."""
+    base = document["base"]
+    command = base["command"]
+    text = command if isinstance(command, str) else " ".join(command)
+    swept = [path.removeprefix("parameters.") for path in document.get("axes", {})]
+    return [] if "{parameters_" in text else [name for name in swept if f"{{{name}}}" not in text]
 
 
 def make_resources(on_slurm: bool, ranks_per_node: int, **options: Any) -> Document:
@@ -62,8 +73,37 @@ def parse_sbatch(texts: Sequence[str]) -> dict[str, Any]:
     return {name: _option_value(value) if sign else True for name, sign, value in named}
 
 
+def _nested(values: Mapping[str, Any]) -> Document:
+    """Return {"model": {"width": 3}} for {"model.width": 3}."""
+    found: Document = {}
+    for path, value in values.items():
+        *above, name = path.split(".")
+        inner = found
+        for part in above:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                message = f"{part} is a parameter and has the parameter {path} in it: sweep one of them"
+                raise DocumentRefused("the options do not fit", [ValidationIssue(path="--sweep", message=message)])
+        inner[name] = value
+    return found
+
+
+def _check_name(name: str, values: str) -> None:
+    """Raise DocumentRefused for a name that no parameter can have, with what to write; Hydra's `+a.b` is one."""
+    if NAME.fullmatch(name):
+        return
+    plain = re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip("._") or "value"
+    plain = plain if NAME.fullmatch(plain) else f"p_{plain}".replace(".", "_")
+    message = (
+        f"{name!r} is no name of a parameter, which has letters, digits and _, and dots between its parts; "
+        f"write --sweep {plain}={values[:60]} and in the command {name}={{{plain}}}"
+    )
+    raise DocumentRefused("an option cannot be read", [ValidationIssue(path="--sweep", message=message)])
+
+
 def _parse_sweep(text: str) -> tuple[str, list[Any]]:
     name, values = _split(text, "--sweep")
+    _check_name(name, values)
     try:
         return name, read_typed_list(values)
     except ValueError as error:

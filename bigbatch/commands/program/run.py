@@ -1,7 +1,7 @@
 """`bigbatch run`: submit a program from the shell, without a file."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from bigbatch.commands.program.document import (
     make_resources,
     parse_pairs,
     parse_sbatch,
+    unused_parameters,
 )
 from bigbatch.commands.watch import watch_unless_interrupted
-from bigbatch.snapshot.attach import attach_snapshot, describe
+from bigbatch.snapshot.attach import attach_snapshot, describe_snapshot
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.sweeps.typed_values import kept_texts
 from bigbatch.terminal.output import format_count, make_console
@@ -61,13 +62,25 @@ def run(
     The runs use a snapshot of this folder, as it is now.
     """
     document = _document(words, locals())
-    for path, values in document.get("axes", {}).items():
-        if kept := kept_texts(values):
-            print(f"note: the values of {path} are texts, as typed: {', '.join(kept)[:100]}", file=sys.stderr)
+    for line in _notes(document):
+        print(f"note: {line}", file=sys.stderr)
     if as_yaml:
         print(write_yaml(document), end="")
     else:
         _submit(document, force=force, follow=follow, max_mb=snapshot_mb)
+
+
+def _notes(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what may surprise the user about the swept parameters."""
+    for path, values in document.get("axes", {}).items():
+        if kept := kept_texts(values):
+            yield f"the values of {path} are texts, as typed: {', '.join(kept)[:100]}"
+    for name in unused_parameters(document):
+        place = f"{{{name}}}"
+        yield (
+            f"{place} is not in the command, so all runs get the same command: write it there, as {name}={place} or "
+            f"--{name} {place}, unless the program reads its parameters by bigbatch.config or from a file"
+        )
 
 
 def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,9 +105,7 @@ def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
 def _submit(document: dict[str, Any], *, force: bool, follow: bool, max_mb: float) -> None:
     with Client() as client:
         document, taken = attach_snapshot(document, Path.cwd(), client, max_mb=max_mb)
-        for line in (
-            [describe(taken), *(f"warning: not in the snapshot: {one}" for one in taken.left_out)] if taken else []
-        ):
+        for line in describe_snapshot(taken) if taken else ():
             print(line, file=sys.stderr)
         created = client.create(document, force=force)
         for warning in created.warnings:

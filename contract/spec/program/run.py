@@ -47,12 +47,17 @@ class ProgramSpec(Spec):
     """How the ranks start: `srun`: one process for each rank; `torchrun`: torchrun on each node, which starts the
     node's ranks; `mpirun`: mpirun on the first node; `plain`: one process on the first node, the default with
     `dedup`."""
+    # absent where it is null, so that runs from before the field have the document and the key that they had
+    rank_variables: bool | None = Field(default=None, exclude_if=lambda value: value is None, examples=[False])
+    """Whether the ranks have RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR and MASTER_PORT;
+    null: yes, except with `plain`, whose one process starts as by hand. torchrun sets its own."""
     resources: Resources = Local()
     """The cluster, and the nodes, cpus and devices of each job."""
     environment: Environment = Environment()
     """What is set up before the ranks start."""
     working_folder: AbsolutePath | None = Field(default=None, examples=["/home/ann/project"])
-    """Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder."""
+    """Folder in which the ranks start; null: `work` in the run's folder, a copy of the code snapshot, or without a
+    snapshot the run's folder."""
     code: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(default=None, examples=["5e88" * 16])
     """Hash of the code snapshot that every attempt runs; null: the files as they are when the job starts."""
     subfolder: Annotated[str, Field(pattern=r"^[^/\x00-\x1f\x7f][^\x00-\x1f\x7f]*$", max_length=4096)] | None = Field(

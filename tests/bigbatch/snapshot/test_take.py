@@ -9,6 +9,7 @@ import pytest
 
 from bigbatch.client import Client
 from bigbatch.snapshot import take_snapshot
+from bigbatch.snapshot.attach import describe_snapshot
 from bigbatch.snapshot.errors import FileChangedError, SnapshotError
 from bigbatch.snapshot.upload import upload
 from contract.snapshot.blob_store import BlobStore
@@ -199,3 +200,20 @@ def test_a_file_that_changes_while_it_is_sent_is_taken_again(
     monkeypatch.setattr(upload_module, always_edit)
     with pytest.raises(FileChangedError, match=r"train\.py"):
         take_snapshot(project, service.client)
+
+
+@pytest.mark.ring("gate")
+def test_what_gitignore_keeps_out_is_named_with_its_size_and_caches_are_not(service: Service, project: Path) -> None:
+    write(project, {"data/x.bin": "x" * 70_000, "data/below/y": "y" * 50_000, "run.log": "12345"})
+    write(project, {"__pycache__/a.pyc": "cache", ".venv/pyvenv.cfg": "environment"})
+    (project / ".gitignore").write_text("*.log\ndata/\n__pycache__/\n.venv/\n")
+    taken = take_snapshot(project, service.client)
+    assert taken.ignored == ["data/ (2 files, 0.1 MB)", "run.log (1 file, 5 bytes)"]
+    assert describe_snapshot(taken)[1] == "left out: data/ (2 files, 0.1 MB), run.log (1 file, 5 bytes), by .gitignore"
+    assert take_snapshot(project / "models", service.client).ignored == []
+
+
+@pytest.mark.ring("gate")
+def test_only_the_largest_of_many_ignored_files_are_named(service: Service, project: Path) -> None:
+    write(project, {f"{number}.log": "x" * number for number in range(8)})
+    assert take_snapshot(project, service.client).ignored[::5] == ["7.log (1 file, 7 bytes)", "3 more"]

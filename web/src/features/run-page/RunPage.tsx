@@ -17,6 +17,7 @@ import { useRun } from "./api/useRun";
 import { blocksOfRun } from "./charts/reportBlocks";
 import { ArtifactPanel } from "./artifacts/ArtifactPanel";
 import { CheckpointPanel } from "./artifacts/CheckpointPanel";
+import { FilePanel } from "./artifacts/FilePanel";
 import { ReuseNote } from "./artifacts/ReuseNote";
 import { ChunkGrid } from "./chunks/ChunkGrid";
 import { RunCurves } from "./charts/RunCurves";
@@ -93,6 +94,7 @@ function KindPanels({ run }: { run: RunDetail }) {
       {spec.dedup && <DedupPanel run={run} dedup={spec.dedup} />}
       <ProgramPanel run={run} spec={spec} />
       <StacksPanel run={run} />
+      <FilePanel run={run} />
     </>
   );
 }

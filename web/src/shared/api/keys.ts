@@ -92,6 +92,7 @@ export const keys = {
     attempt,
     state,
   ],
+  runFiles: (id: number, attempt: number, state: string): QueryKey => ["run", id, "files", attempt, state],
   runArtifacts: (id: number, attempt: number): QueryKey => ["run", id, "artifacts", attempt],
   runReuse: (id: number, state: string): QueryKey => ["run", id, "reuse", state],
   runRankTimes: (id: number): QueryKey => ["run", id, "rank-times"],

@@ -1313,6 +1313,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Files
+         * @description Return the files that the run's program wrote, and the jobs that it submitted to Slurm itself.
+         */
+        get: operations["list_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/files/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download File
+         * @description Return a file that the run's program wrote, in parts too.
+         */
+        get: operations["download_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/log": {
         parameters: {
             query?: never;
@@ -5258,6 +5298,31 @@ export interface components {
             more: boolean;
         };
         /**
+         * FileView
+         * @description A file that a run's program wrote.
+         */
+        FileView: {
+            /**
+             * Path
+             * @description Path in the run's folder, for a download.
+             * @example work/lightning_logs/version_0/checkpoints/last.ckpt
+             */
+            path: string;
+            /**
+             * Size Bytes
+             * @description Its size.
+             * @example 102400
+             */
+            size_bytes: number;
+            /**
+             * Written At
+             * Format: date-time
+             * @description When it was last written, by the clock of the file's server.
+             * @example 2026-11-23T08:00:00Z
+             */
+            written_at: string;
+        };
+        /**
          * Folder
          * @description JPEG and PNG files in class folders; `python -m trainers.data PATH` counts the files and prints this spec.
          */
@@ -9034,6 +9099,13 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Rank Variables
+             * @description Whether the ranks have RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR and MASTER_PORT;
+             *     null: yes, except with `plain`, whose one process starts as by hand. torchrun sets its own.
+             * @example false
+             */
+            rank_variables?: boolean | null;
+            /**
              * Resources
              * @description The cluster, and the nodes, cpus and devices of each job.
              * @default {
@@ -9102,7 +9174,8 @@ export interface components {
             volume?: components["schemas"]["Volume"] | null;
             /**
              * Working Folder
-             * @description Folder in which the ranks start; null: the folder of the code snapshot, else the run's folder.
+             * @description Folder in which the ranks start; null: `work` in the run's folder, a copy of the code snapshot, or without a
+             *     snapshot the run's folder.
              * @example /home/ann/project
              */
             working_folder?: string | null;
@@ -10944,6 +11017,46 @@ export interface components {
              * @example 9750
              */
             steps: number;
+        };
+        /**
+         * RunFiles
+         * @description What a run's program wrote into the run's folder, and the jobs that it submitted itself.
+         */
+        RunFiles: {
+            /**
+             * Folder
+             * @description The run's folder on the service's host.
+             * @example /data/runs/000042-cafe
+             */
+            folder: string;
+            /**
+             * Is Cut
+             * @description Whether the folder has more files than the service looked at; then `total` and `size_bytes` are of a part.
+             * @example false
+             */
+            is_cut: boolean;
+            /**
+             * Items
+             * @description The files that were written last, the newest first, at most 500.
+             */
+            items: components["schemas"]["FileView"][];
+            /**
+             * Jobs
+             * @description The jobs that the program submitted by `sbatch`, the newest first.
+             */
+            jobs: components["schemas"]["SubmittedJobView"][];
+            /**
+             * Size Bytes
+             * @description The size of all files.
+             * @example 1048576
+             */
+            size_bytes: number;
+            /**
+             * Total
+             * @description The number of all files.
+             * @example 12
+             */
+            total: number;
         };
         /**
          * RunGroup
@@ -12980,6 +13093,25 @@ export interface components {
              * @example 1000
              */
             tasks: number;
+        };
+        /**
+         * SubmittedJobView
+         * @description A job that a run's program submitted to Slurm itself.
+         */
+        SubmittedJobView: {
+            /**
+             * Id
+             * @description Slurm's number of the job, or of the array.
+             * @example 4321
+             */
+            id: number;
+            /**
+             * Submitted At
+             * Format: date-time
+             * @description When sbatch returned it.
+             * @example 2026-11-23T08:00:00Z
+             */
+            submitted_at: string;
         };
         /**
          * Sync
@@ -20966,6 +21098,187 @@ export interface operations {
             };
             /** @description The content type of the body is not supported. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFiles"];
+                };
+            };
+            /** @description The response has not changed since the one with the ETag in If-None-Match. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A field or parameter is not valid; `errors` names it. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts with a wrong token; Retry-After says when to try again. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database, a file system or the artifact store does not answer, or the service is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the run. */
+                run_id: number;
+                /** @description Path in the run's folder. */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part of the file that `Range` names. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The token is missing or wrong. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The host name or the origin is not allowed. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such experiment, run, snapshot or view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The requested part lies behind the end of the file. */
+            416: {
                 headers: {
                     [name: string]: unknown;
                 };

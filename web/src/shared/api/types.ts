@@ -57,6 +57,7 @@ export type RetryResult = Schemas["RetryResult"];
 export type RunArtifacts = Schemas["RunArtifacts"];
 export type RunChange = Schemas["RunChange"];
 export type RunCheckpoints = Schemas["RunCheckpoints"];
+export type RunFiles = Schemas["RunFiles"];
 export type RunComparison = Schemas["RunComparison"];
 export type RunDetail = Schemas["RunDetail"];
 export type RunDifferences = Schemas["RunDifferences"];
