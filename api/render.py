@@ -1,19 +1,16 @@
 """Rows as the views of the contract."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from api.sentences.pending import pending_sentence
 from api.sentences.reason import reason_sentence
+from api.sentences.run_reason import is_after_failure, pending_kind, reason_in_queue, run_reason
 from api.sentences.unread import unread_view
+from contract.api.drafts.experiment import DraftRun, DraftStep, ExperimentDraft
 from contract.api.responses import (
     AttemptView,
-    DraftRun,
-    DraftStep,
     ExperimentDetail,
-    ExperimentDraft,
     ExperimentView,
     MoveView,
     Page,
@@ -28,19 +25,24 @@ from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
-from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, PendingReason
-from contract.lifecycle.reason import Begun, JobEnded, Reason, RunPaused, SubmissionDeferred
+from contract.lifecycle.reason import (
+    Begun,
+    JobEnded,
+    Reason,
+    RunPaused,
+)
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
 from contract.spec.recorded.stored_run import is_recorded, read_stored_run
 from store.experiments import Summary
 from store.lists.run_facts import devices_of
-from store.lists.run_list import ListedJob, ListedRun
-from store.tables import Experiment, Job, Move, Restart, Run, now
+from store.lists.run_list import ListedRun
+from store.tables import Experiment, Job, Move, Restart, Run
 
 COPIED_FIELDS = RunView.model_fields.keys() - {
     "stopping",
+    "after_failure",
     "reason",
     "waits_kind",
     "job_id",
@@ -48,8 +50,6 @@ COPIED_FIELDS = RunView.model_fields.keys() - {
     "tags",
     "unread",
 }
-LOCAL = "local"  # the cluster of this machine
-OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job
 
 
 class Story(NamedTuple):
@@ -75,8 +75,9 @@ def table_row(run: ListedRun, cells: Sequence[Cell]) -> TableRow:
     fields = {name: getattr(run, name) for name in names}
     return TableRow(
         **fields,
-        reason=_reason(run, run.job),
+        reason=run_reason(run, run.job),
         stopping=run.stop_requested_at is not None and run.state not in ENDED,
+        after_failure=is_after_failure(run),
         cells=list(cells),
     )
 
@@ -95,7 +96,7 @@ def run_detail(
 ) -> RunDetail:
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
     return RunDetail(
-        **_run_fields(run, story.tags) | {"reason": _reason_in_queue(run, waits)},
+        **_run_fields(run, story.tags) | {"reason": reason_in_queue(run, waits)},
         spec=read_stored_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
@@ -205,62 +206,13 @@ def _run_fields(run: Run | ListedRun, tags: Sequence[str]) -> dict[str, Any]:
         **{name: getattr(run, name) for name in COPIED_FIELDS},
         "job_id": job and job.external_id,
         "unknown_since": job and job.unknown_since,
-        "waits_kind": _pending_kind(job),
+        "waits_kind": pending_kind(job),
         "unread": unread_view(run.unread),
-        "reason": _reason(run, job),
+        "reason": run_reason(run, job),
         "stopping": run.stop_requested_at is not None and run.state not in ENDED,
+        "after_failure": is_after_failure(run),
         "tags": tags,
     }
-
-
-def _pending_kind(job: Job | ListedJob | None) -> PendingKind | None:
-    """Return the kind of the reason why the job waits; None for a job that has started."""
-    reason = job and job.pending_reason
-    return KIND_OF[reason] if reason and reason is not PendingReason.STARTING else None
-
-
-def _reason(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
-    """Return why the run is in its state, as a sentence; for an ended run also that its job goes on all the same."""
-    reason, has_ended = _sentence(run.reason), run.state in ENDED
-    if job and job.external_id and not job.is_gone:
-        if has_ended:
-            return "; ".join(filter(None, [reason, _overdue(run.cluster, job)])) or None
-        if run.state is State.QUEUED:
-            waits = (
-                _overdue(run.cluster, job) or f"{run.cluster} still has job {job.external_id} of attempt {run.attempt}"
-            )
-            return "; ".join(filter(None, [reason, f"the next attempt waits: {waits}"]))
-    if run.stop_requested_at is not None and not has_ended:
-        why = (job and _overdue(run.cluster, job)) or _while_live(run, job) or reason
-        return "; ".join(filter(None, ["a stop was requested", why]))
-    return _while_live(run, job) or reason
-
-
-def _while_live(run: Run | ListedRun, job: Job | ListedJob | None) -> str | None:
-    """Return what a run before its end waits for, as a sentence; None if that is not known, or nothing."""
-    # a running job may be suspended; any other pending reason is from before it started
-    is_held = run.state is State.RUNNING and _pending_kind(job) is PendingKind.HELD
-    if job and job.pending_reason and (run.state is State.PENDING or is_held):
-        return pending_sentence(Pending(job.pending_reason, job.pending_detail))
-    if run.state is State.PENDING and run.cluster == LOCAL:  # this machine starts a job as soon as it has it
-        return pending_sentence(Pending(PendingReason.STARTING))
-    return None
-
-
-def _reason_in_queue(run: Run, waits: str | None) -> str | None:
-    """Return why the run is in its state; for a queued run also what limits its queue."""
-    reason = _reason(run, run.current_job)
-    own = None if isinstance(run.reason, SubmissionDeferred) and waits else reason
-    return "; ".join(filter(None, [own, waits])) or None
-
-
-def _overdue(cluster: str, job: Job | ListedJob) -> str | None:
-    """Return that the cluster was asked to end the job and has not, as a sentence; None while it still may."""
-    if job.stop_requested_at is None or now() - job.stop_requested_at < OVERDUE:
-        return None
-    asked = f"{cluster} was asked to end the job at {job.stop_requested_at:%H:%M:%S}"
-    killed = f" and to kill it, last at {job.kill_requested_at:%H:%M:%S}" if job.kill_requested_at else ""
-    return f"{asked}{killed} UTC, and still runs it"
 
 
 def _progress(summary: Summary) -> float:

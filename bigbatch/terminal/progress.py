@@ -64,14 +64,21 @@ def summarize(runs: Sequence[RunView]) -> str:
         sum(run.step for run in runs) / steps if steps else sum(run.state in ENDED for run in runs) / max(1, len(runs))
     )
     share = format_percent(min(1.0, done))
-    counts = Counter(run.state for run in runs)
-    return f"{share}: " + ", ".join(f"{counts[state]} {state}" for state in State if counts[state])
+    counts = Counter(state_name(run) for run in sorted(runs, key=lambda run: list(State).index(run.state)))
+    return f"{share}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def state_name(run: RunView) -> str:
+    """Return the state of a run; "paused" and "queued" would say that all is well after a failure."""
+    if run.after_failure:
+        return "failing" if run.state is State.PAUSED else "retrying"
+    return run.state
 
 
 def describe_progress(run: RunView) -> str:
     """Return the run's step and newest values, or why the run has not started."""
-    if run.state is not State.RUNNING and not run.step:
-        return f"{run.state}: {run.reason}" if run.reason else run.state
+    if run.after_failure or (run.state is not State.RUNNING and not run.step):
+        return f"{state_name(run)}: {run.reason}" if run.reason else state_name(run)
     loss = run.latest.get(LOSS)
     measured = f"loss {'-' if loss is None else f'{loss:.4g}'}  held-out {format_accuracy(run)}"
     if HELDOUT_ACCURACY not in run.latest and not run.steps:

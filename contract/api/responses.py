@@ -57,6 +57,8 @@ class RunView(DescribedModel):
     """Kind of the reason why the cluster has not started the job; null if the job does not wait."""
     stopping: bool = Field(examples=[False])
     """Whether a stop was requested and the run has not ended yet."""
+    after_failure: bool = Field(examples=[False])
+    """Whether the attempt has failed: `paused` waits for the end of its job, `queued` for the next attempt."""
     not_before: datetime | None = Field(examples=[MOMENT])
     """Earliest submission of a retry; null without a delay."""
     attempt: int = Field(examples=[1])
@@ -200,8 +202,7 @@ class ExperimentView(DescribedModel):
     created_at: datetime = Field(examples=[MOMENT])
     """When the experiment was stored."""
     state: State
-    """Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
-    before done. A step that waits counts as a queued run."""
+    """Joint state: of any run that has not ended, running first; then failed before cancelled before done."""
     runs: int = Field(examples=[3])
     """Number of runs."""
     counts: dict[State, int] = Field(examples=[{"running": 1, "done": 2}])
@@ -250,45 +251,6 @@ class Created(DescribedModel):
         default=[], examples=[["base.model.function: there is no module 'nets'; the jobs' Python must have it"]]
     )
     """Reasons for which runs may fail, and which the service cannot decide."""
-
-
-class DraftRun(DescribedModel):
-    """A run that an experiment would have."""
-
-    number: int = Field(examples=[0])
-    """Index in the experiment's grid, from 0."""
-    step_name: str | None = Field(examples=["train"])
-    """Name of the run's step; null without steps."""
-    values: Values = Field(examples=[VALUES])
-    """The value of each field that the grid sets, by dotted path; empty without axes and variants."""
-    cluster: str = Field(examples=["slurm"])
-    """The cluster of the run's jobs."""
-    world: int = Field(examples=[8])
-    """Number of ranks that train together, over all nodes."""
-    steps: int = Field(examples=[4875])
-    """Number of steps of the whole run."""
-
-
-class DraftStep(DescribedModel):
-    """A step that a workflow would have."""
-
-    name: str = Field(examples=["train"])
-    """Name of the step."""
-    needs: list[str] = Field(examples=[["prepare"]])
-    """Names of the steps that must end before, also of those to which it only refers."""
-    runs: int | None = Field(examples=[3])
-    """Number of its runs; null: an earlier step writes the list of which each value is a run."""
-
-
-class ExperimentDraft(DescribedModel):
-    """What a request with `dry_run` would store."""
-
-    spec: ExperimentSpec
-    """The complete spec, with all defaults."""
-    runs: list[DraftRun]
-    """The runs, in the order of the grid; of a workflow those that are known before any step has ended."""
-    steps: list[DraftStep]
-    """The steps of a workflow, in the order of the spec; empty without steps."""
 
 
 class Stopped(DescribedModel):

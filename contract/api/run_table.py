@@ -40,6 +40,8 @@ class TableRow(DescribedModel):
     """Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason."""
     stopping: bool = Field(examples=[False])
     """Whether a stop was requested and the run has not ended yet."""
+    after_failure: bool = Field(examples=[False])
+    """Whether the attempt has failed and the run waits for the end of its job, or for its next attempt."""
     step: int = Field(examples=[1200])
     """The newest stored step; 0 before the first."""
     steps: int = Field(examples=[4875])

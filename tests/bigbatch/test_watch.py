@@ -6,23 +6,29 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from bigbatch.client import Client
-from bigbatch.commands.watch import watch_to_end
+from bigbatch.commands.watch import QueueReason, watch_to_end
 from bigbatch.polling import Pause, retry_until_answered
+from bigbatch.terminal.progress import describe_progress, state_name, summarize
+from contract.api.cluster_report import ClusterReport
+from contract.lifecycle.reason import Retried, RunFailed, RunPaused
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from migrations.commands import upgrade
-from store.session import engine_for
+from store import clusters
+from store.session import engine_for, transaction
 from tests.testing import seed_runs
 from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, Site, serving
 from tests.testing.seed_runs import TO_RUNNING
 from tests.testing.servers import free_port, wait_for
+
+ONE = SPEC.replace("[0.05, 0.1]", "[0.05]")
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +213,52 @@ def test_logs_follows_until_the_run_ends(
 
     monkeypatch.setattr("bigbatch.commands.logs.time", SimpleNamespace(sleep=Between(train, end)))
     assert call("logs", run_id, "-f").out == "one\ntwo\nthree\n"
+
+
+@pytest.mark.ring("gate")
+def test_a_run_behind_others_says_which_runs_have_the_ranks(client: Client, site: Site) -> None:
+    holder, waiting = client.create(ONE), client.create(ONE)
+    with transaction(site.engine) as db:
+        clusters.store_report(db, "local", ClusterReport(partitions=[], nodes=[], queue=[], ranks=2), None)
+    seed_runs.move(site, holder.runs[0], TO_RUNNING)
+    (run,) = QueueReason(client).add_to(list(client.runs(waiting.id)))
+    line = describe_progress(run)
+    assert line.startswith(f"queued: waits: needs 1 of this machine's 2 ranks; run {holder.runs[0]} has 1")
+
+
+@pytest.mark.ring("gate")
+def test_the_reason_in_the_queue_is_asked_once_in_a_while_and_not_beside_a_run_that_goes_on(client: Client) -> None:
+    waiting = client.create(SPEC)
+    asked: list[int] = []
+    now = [0.0]
+
+    class Counting:
+        def run(self, run_id: int) -> SimpleNamespace:
+            asked.append(run_id)
+            return SimpleNamespace(reason="waits")
+
+    behind, runs = QueueReason(cast(Client, Counting()), now=lambda: now[0]), list(client.runs(waiting.id))
+    for at in (0.0, 1.0, 4.9, 5.0):
+        now[0] = at
+        assert behind.add_to(runs)[0].reason == "waits"
+    assert asked == [waiting.runs[0]] * 2
+    going_on = [runs[0], runs[1].model_copy(update={"state": State.RUNNING})]
+    assert [run.reason for run in behind.add_to(going_on)] == [None, None]
+
+
+@pytest.mark.ring("gate")
+def test_a_run_whose_rank_has_failed_is_failing_and_then_retrying_and_not_paused_or_queued(
+    client: Client, site: Site
+) -> None:
+    created = client.create(SPEC)
+    failed = RunFailed(message="rank 1 on n2: ValueError: lr is negative")
+    seed_runs.move(site, created.runs[0], [*TO_RUNNING, State.PAUSED], step=7, reason=failed)
+    seed_runs.move(site, created.runs[1], [*TO_RUNNING, State.PAUSED], step=7, reason=failed)
+    seed_runs.move(site, created.runs[1], [State.QUEUED], reason=Retried(after=failed, attempt=2))
+    runs = list(client.runs(created.id))
+    assert [state_name(run) for run in runs] == ["failing", "retrying"]
+    assert describe_progress(runs[0]) == "failing: rank 1 on n2: ValueError: lr is negative"
+    assert summarize(runs).endswith(": 1 retrying, 1 failing")
+    paused = client.create(SPEC)
+    seed_runs.move(site, paused.runs[0], [*TO_RUNNING, State.PAUSED], reason=RunPaused(step=3, message="SIGTERM"))
+    assert [state_name(run) for run in client.runs(paused.id)] == ["paused", "queued"]

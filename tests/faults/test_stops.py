@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api.render import OVERDUE
+from api.sentences.run_reason import OVERDUE
 from lab.fake_slurm.state import Job
 from store import runs
 from store.clock import now

@@ -66,6 +66,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     reason: null,
     waits_kind: null,
     stopping: false,
+    after_failure: false,
     not_before: null,
     attempt: 1,
     job_id: "4207",

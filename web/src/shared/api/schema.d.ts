@@ -4553,10 +4553,7 @@ export interface components {
              * @description The complete spec of the experiment, with the name and labels that it had when it was stored.
              */
             spec: components["schemas"]["ExperimentSpec"] | components["schemas"]["RecordedExperiment"];
-            /**
-             * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
-             *     before done. A step that waits counts as a queued run.
-             */
+            /** @description Joint state: of any run that has not ended, running first; then failed before cancelled before done. */
             state: components["schemas"]["State"];
             /**
              * Steps
@@ -4903,10 +4900,7 @@ export interface components {
              *     ]
              */
             series: string[];
-            /**
-             * @description Joint state of the runs: the state of any run that has not ended, running first; then failed before cancelled
-             *     before done. A step that waits counts as a queued run.
-             */
+            /** @description Joint state: of any run that has not ended, running first; then failed before cancelled before done. */
             state: components["schemas"]["State"];
             /**
              * Steps
@@ -10713,6 +10707,12 @@ export interface components {
          */
         RunDetail: {
             /**
+             * After Failure
+             * @description Whether the attempt has failed: `paused` waits for the end of its job, `queued` for the next attempt.
+             * @example false
+             */
+            after_failure: boolean;
+            /**
              * Archived At
              * @description When the run was archived, so that lists hide it; null: it is not archived.
              * @example 2026-11-23T08:00:00Z
@@ -11527,6 +11527,12 @@ export interface components {
          * @description A run in a list.
          */
         RunView: {
+            /**
+             * After Failure
+             * @description Whether the attempt has failed: `paused` waits for the end of its job, `queued` for the next attempt.
+             * @example false
+             */
+            after_failure: boolean;
             /**
              * Archived At
              * @description When the run was archived, so that lists hide it; null: it is not archived.
@@ -13248,6 +13254,12 @@ export interface components {
          * @description A run in the table.
          */
         TableRow: {
+            /**
+             * After Failure
+             * @description Whether the attempt has failed and the run waits for the end of its job, or for its next attempt.
+             * @example false
+             */
+            after_failure: boolean;
             /**
              * Archived At
              * @description When the run was archived; null: it is not archived.

@@ -57,10 +57,10 @@ function renderCell(field: string, row: TableRow, cell: Cell, data: RunTableData
 
 /** The state, with the reason of one that waits or has failed. */
 export function StateCell({ row }: { row: TableRow }) {
-  const { state, stopping, reason } = row;
+  const { state, stopping, after_failure: afterFailure, reason } = row;
   return (
     <span className={styles.stateCell} data-state={state}>
-      <StateMark state={state} stopping={stopping} />
+      <StateMark {...{ state, stopping, afterFailure }} />
       {state !== "running" && state !== "done" && reason && (
         <span className={classNames("small", styles.reasonText)} title={reason}>
           {reason}

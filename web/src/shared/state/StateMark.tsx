@@ -57,14 +57,26 @@ const SHAPES: Record<State, ReactNode> = {
 interface Props {
   state: State;
   stopping?: boolean;
+  afterFailure?: boolean; // the attempt has failed: the run waits for the end of its job, or for its next attempt
   iconOnly?: boolean; // without the name
   label?: string; // in place of the state's name
 }
 
-export function StateMark({ state, stopping = false, iconOnly = false, label }: Props) {
-  const name = label ?? (stopping ? "stopping" : state);
+/** Return the name to show; after a failure "paused" and "queued" would say that all is well. */
+function nameOf(state: State, stopping: boolean, afterFailure: boolean): string {
+  if (stopping) return "stopping";
+  if (afterFailure) return state === "paused" ? "failing" : "retrying";
+  return state;
+}
+
+export function StateMark({ state, stopping = false, afterFailure = false, iconOnly = false, label }: Props) {
+  const name = label ?? nameOf(state, stopping, afterFailure);
   return (
-    <span className={styles.state} data-state={state} title={iconOnly || label ? name : MEANINGS[state]}>
+    <span
+      className={styles.state}
+      data-state={state}
+      title={iconOnly || name !== state ? name : MEANINGS[state]}
+    >
       <svg
         viewBox="0 0 16 16"
         width="16"

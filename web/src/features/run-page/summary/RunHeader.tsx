@@ -36,7 +36,7 @@ export function RunHeader({ run }: { run: RunDetail }) {
       }
       status={
         <>
-          <StateMark state={run.state} stopping={run.stopping} />
+          <StateMark state={run.state} stopping={run.stopping} afterFailure={run.after_failure} />
           <span className="muted">{jobText(run)}</span>
           {run.archived_at && <span className="muted">archived</span>}
         </>
