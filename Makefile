@@ -149,6 +149,7 @@ pins: .make/uv
 	.make/uv/bin/uv $(HASHES) requirements/frameworks.in --constraint constraints.txt --config-file requirements/uv.toml \
 	  --no-emit-package torch $$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/dev.txt) \
 	  -o requirements/frameworks.txt
+	.make/uv/bin/uv $(HASHES) requirements/trackio.in --config-file requirements/uv.toml -o requirements/trackio.txt
 
 .make/uv: requirements/uv.txt
 	$(PYTHON) -m venv --clear $@

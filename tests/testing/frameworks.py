@@ -1,4 +1,4 @@
-"""An environment with Hugging Face's Trainer and Lightning: requirements/frameworks.txt beside the project's packages.
+"""Environments with packages that the project does not need: requirements/frameworks.txt and requirements/trackio.txt.
 
 The packages are installed once for all checkouts and runs of tests, into the user's cache folder, and torch is shared.
 """
@@ -12,31 +12,37 @@ import sysconfig
 import venv
 from pathlib import Path
 
-LIST = Path(__file__).parents[2] / "requirements" / "frameworks.txt"
+LISTS = Path(__file__).parents[2] / "requirements"
+FRAMEWORKS, TRACKIO = "frameworks", "trackio"
 
 
-def make_environment(folder: Path) -> Path:
-    """Make a virtual environment in `folder` that sees the frameworks and this environment's packages; return it."""
+def make_environment(folder: Path, name: str = FRAMEWORKS) -> Path:
+    """Make a virtual environment in `folder` that sees the packages of a list; return the folder.
+
+    The frameworks are beside the packages of this environment. Those of trackio are alone: its versions are others.
+    """
     venv.create(folder, symlinks=True)
-    shared = Path(sysconfig.get_path("purelib"))
     own = next((folder / "lib").glob("python3*")) / "site-packages"
-    (own / "shared.pth").write_text(f"{shared}\n{_installed()}\n")
-    subprocess.run([folder / "bin" / "python", "-m", "pip", "check"], check=True, stdout=subprocess.DEVNULL)
+    places = [sysconfig.get_path("purelib")] if name == FRAMEWORKS else []
+    (own / "shared.pth").write_text("".join(f"{place}\n" for place in (*places, install(name))))
+    if name == FRAMEWORKS:  # else the environment has no pip
+        subprocess.run([folder / "bin" / "python", "-m", "pip", "check"], check=True, stdout=subprocess.DEVNULL)
     return folder
 
 
-def _installed() -> Path:
+def install(name: str) -> Path:
     """Return the folder with the list's packages, and install them first where that has not been done."""
+    path = LISTS / f"{name}.txt"
     caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "bigbatch-tests"
-    key = hashlib.sha256(f"{sys.version}{sysconfig.get_platform()}".encode() + LIST.read_bytes()).hexdigest()
+    key = hashlib.sha256(f"{sys.version}{sysconfig.get_platform()}".encode() + path.read_bytes()).hexdigest()
     caches.mkdir(parents=True, exist_ok=True)
-    place = caches / f"frameworks-{key[:16]}"
+    place = caches / f"{name}-{key[:16]}"
     with (caches / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several processes of tests
         if not place.exists():
             draft = place.with_suffix(".part")
             # nothing is byte-compiled but what a test imports
             words = ["--quiet", "--no-compile", "--no-deps", "--require-hashes", "--upgrade", "--target", str(draft)]
-            subprocess.run([sys.executable, "-m", "pip", "install", *words, "-r", str(LIST)], check=True)
+            subprocess.run([sys.executable, "-m", "pip", "install", *words, "-r", str(path)], check=True)
             draft.rename(place)
     return place
