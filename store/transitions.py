@@ -215,7 +215,9 @@ def _changes(
 ) -> dict[str, object]:
     started = {"started_at": run.started_at or at} if new is State.RUNNING else {}  # of the first attempt
     ended = {"ended_at": at} if new in ENDED else {}
-    return {"state": new, "reason": reason, "moved_at": at, **started, **ended, **columns}
+    # a program that counts its steps from 0 has taken all of them when the last one is the number before
+    whole = {"step": run.steps} if new is State.DONE and run.step == run.steps - 1 else {}
+    return {"state": new, "reason": reason, "moved_at": at, **started, **ended, **whole, **columns}
 
 
 def _move_locked(

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from agent.sources.cursors import read_cursors, write_cursors
-from agent.sources.history import find_resumption
+from agent.sources.history import ResumptionFinder
 from agent.sources.json_lines import JsonLinesSource
 from agent.sources.left_out import OPENING, LeftOut, left_out_of
 from agent.sources.output import OutputSource
@@ -53,7 +53,7 @@ class Sources:
         self._left_out = {key: left_out_of(stored.get(f"{key}{LEFT_OUT}")) for key in self._sources}
         self._silent = {key for key in self._sources if key not in stored}  # sources without any metric yet
         self._is_behind = False  # something that was read could not be written
-        self._has_begun = attempt == 1  # no point can show any more where the attempt resumed
+        self._resumption = ResumptionFinder(os.path.join(run_folder, EVENTS), attempt)
         self._writer = attempt - 1  # the attempt that wrote what is read now
         if attempt > 1:
             self._drain()
@@ -119,10 +119,11 @@ class Sources:
     def _pass_on(self, key: str, source: Source, reading: Reading) -> bool:
         """Emit points, then store the cursors; return False if they are not written: the next round tries again."""
         points = joined(reading.points)
-        if points and not self._emit([*self._resumption(points[0]), *(event_of(p, self._writer) for p in points)]):
+        resumed = self._resumed(points)
+        if points and not self._emit([*resumed, *(event_of(point, self._writer) for point in points)]):
             self._is_behind = True
             return False
-        self._has_begun = self._has_begun or bool(points and self._writer == self._attempt)
+        self._resumption.is_over = self._resumption.is_over or bool(resumed)
         source.accept(reading.cursors)
         self._left_out[key].include(reading.left_out)
         if points:
@@ -142,14 +143,16 @@ class Sources:
         left_out = {f"{key}{LEFT_OUT}": one.as_dict() for key, one in self._left_out.items() if one.count}
         write_cursors(self._run_folder, {**cursors, **left_out})
 
-    def _resumption(self, first: Point) -> list[dict[str, Any]]:
-        """Return the event of where the attempt resumed, before its first point; none if it was reported."""
-        if self._writer != self._attempt or self._has_begun:
+    def _resumed(self, points: Sequence[Point]) -> list[dict[str, Any]]:
+        """Return the event of where the attempt resumed, if one of its points tells; none if it was reported."""
+        if self._writer != self._attempt:
             return []
-        found = find_resumption(os.path.join(self._run_folder, EVENTS), self._attempt, first.step)
-        if found is None:
-            return []
-        return [{"kind": "resumed", "attempt": self._attempt, "at": time.time(), **found._asdict(), "notes": []}]
+        for point in sorted(points, key=lambda point: point.at):  # TensorBoard's files are read one after the other
+            found = self._resumption.find(point.step, point.values)
+            if found:
+                event = {"kind": "resumed", "attempt": self._attempt, "at": time.time()}
+                return [{**event, **found._asdict(), "notes": []}]
+        return []
 
 
 def _keyed(specs: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 BLOCK_BYTES = 1 << 16
 MAX_BYTES = 16 << 20  # of the file's end that are searched
+MAX_NAMED_BYTES = 4 << 20  # that are searched for metrics that move: a script waits for it in its first log
 MAX_LOST = MAX_NUMBER = 2**31 - 1
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999
+MOVES = -1  # in place of the step of a metric that has several
 MAX_MORE = 1_000  # points that are read after one below the first step: several sources may mix their steps
 NAME = re.compile("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 
@@ -28,20 +30,61 @@ def read_last_step(path: str) -> int | None:
     return next((event["step"] for event in _read_backwards(path) if event["kind"] == "points"), None)
 
 
-def find_resumption(path: str, attempt: int, first_step: int) -> Resumption | None:
-    """Return where `attempt` resumed the run if `first_step` is the first step that it logs.
+class ResumptionFinder:
+    """Find where an attempt resumed the run, by the first of its points that tells.
 
-    The attempt continues from the last step below its first one that an earlier attempt logged; the later steps of the
-    attempt before it are lost. None if no earlier attempt logged a step, or if the resumption has been reported.
+    A point tells by a metric that earlier attempts logged and whose step moves. A metric that has one step in all
+    attempts says nothing: Lightning's TensorBoardLogger writes `hp_metric` at step 0 whenever it starts.
     """
-    history = History(first_step)
-    for event in _read_backwards(path):
-        if event["attempt"] < attempt:
-            if event["kind"] == "points" and not history.add(event["attempt"], event["step"]):
-                break
-        elif event["kind"] == "resumed":
+
+    def __init__(self, path: str, attempt: int) -> None:
+        self._path, self._attempt = path, attempt
+        self._steps: dict[str, int] | None = None  # of each metric of earlier attempts: its one step, or MOVES
+        self._first: dict[str, int] = {}  # steps at which this attempt logged its metrics first
+        self.is_over = attempt == 1  # no point can tell any more, because the resumption has been reported
+
+    def find(self, step: int, names: Iterable[str]) -> Resumption | None:
+        """Return where the attempt resumed if a point of these metrics, the next one of the attempt, tells.
+
+        The attempt continues from the last step below its first one that an earlier attempt logged; the later steps of
+        the attempt before it are lost. None if nothing tells so far, and once the resumption has been reported.
+        """
+        if self.is_over:
             return None
-    return history.resumption
+        if self._steps is None:
+            self._steps = _steps_of_metrics(self._path, self._attempt)
+        first = None
+        for name in names:
+            before = self._steps.get(name)
+            if before is not None:
+                began = self._first.setdefault(name, step)
+                if not before == began == step:
+                    self._steps[name] = MOVES
+                    first = began if first is None else min(first, began)
+        return None if first is None else self._find(first, self._steps)
+
+    def _find(self, first_step: int, steps: Mapping[str, int]) -> Resumption | None:
+        history = History(first_step)
+        for event in _read_backwards(self._path):
+            if event["attempt"] < self._attempt:
+                moves = event["kind"] == "points" and any(steps.get(name) == MOVES for name in event["values"])
+                if moves and not history.add(event["attempt"], event["step"]):
+                    break
+            elif event["kind"] == "resumed":
+                self.is_over = True
+                return None
+        return history.resumption
+
+
+def _steps_of_metrics(path: str, attempt: int) -> dict[str, int]:
+    """Return the step of each metric of earlier attempts; MOVES for a metric of several steps."""
+    steps: dict[str, int] = {}
+    for event in _read_backwards(path, MAX_NAMED_BYTES):
+        if event["kind"] == "points" and event["attempt"] < attempt:
+            for name in event["values"]:
+                if steps.setdefault(name, event["step"]) != event["step"]:
+                    steps[name] = MOVES
+    return steps
 
 
 class History:
@@ -100,12 +143,12 @@ class Lowest:
         return 1 if self._first is None or self._second is None else self._second - self._first
 
 
-def _read_backwards(path: str) -> Iterator[dict[str, Any]]:
+def _read_backwards(path: str, max_bytes: int = MAX_BYTES) -> Iterator[dict[str, Any]]:
     """Yield the points and resumptions at the end of the file, the last one first; none if it cannot be read."""
     try:
         with open(path, "rb") as file:
             end, rest = file.seek(0, os.SEEK_END), b""
-            stop = max(0, end - MAX_BYTES)
+            stop = max(0, end - max_bytes)
             while end > stop:
                 start = max(stop, end - BLOCK_BYTES)
                 file.seek(start)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigbatch.running.environment import RunEnvironment
-from bigbatch.running.history import find_resumption, read_last_step
+from bigbatch.running.history import ResumptionFinder, read_last_step
 from bigbatch.running.line_file import LineFile
 from bigbatch.running.measurement import (
     MAX_NAME,
@@ -43,6 +43,8 @@ class PointLog:
         self._max_name = MAX_NAME - (len(f"/rank-{self._rank}") if self._rank else 0)
         self._head = f'{{"attempt":{self._attempt},"at":'
         self._last_step: int | None = None  # None before the first point
+        # rank 0 reports where a later attempt resumes, as soon as a point tells
+        self._resumption = ResumptionFinder(self.file.path, 1 if self._rank else self._attempt)
 
     def log(self, values: Mapping[Any, Any], step: Any) -> bool:
         """Append one point; return whether it is in the file."""
@@ -56,7 +58,10 @@ class PointLog:
             try:
                 if self._last_step is None:
                     step = self._begin(step)
-                line = self._line(values, self._next_step(step))
+                number = self._next_step(step)
+                line = self._line(values, number)
+                if line and number is not None and not self._resumption.is_over:
+                    self._report_resumption(values, number)
                 return self.file.append(line) if line else False
             finally:
                 self._is_writing = False
@@ -74,19 +79,19 @@ class PointLog:
         return self._last_step or 0
 
     def _begin(self, step: Any) -> Any:
-        """Report where a later attempt resumes; return the step of its first point."""
-        if self._attempt == 1:
+        """Return the step of the first point: without a given one, a later attempt counts on."""
+        if self._attempt == 1 or step is not None:
             return step
-        number = None if step is None else step_number(step)
-        if step is None:
-            last = read_last_step(self.file.path)
-            number = step = 1 if last is None else last + 1
-        if number is not None and not self._rank:
-            resumption = find_resumption(self.file.path, self._attempt, number)
-            if resumption:
-                event = {"attempt": self._attempt, "at": time.time(), "kind": "resumed", **resumption._asdict()}
-                self.file.append(json.dumps({**event, "notes": []}, separators=(",", ":")).encode() + b"\n")
-        return step
+        last = read_last_step(self.file.path)
+        return 1 if last is None else last + 1
+
+    def _report_resumption(self, values: Mapping[Any, Any], step: int) -> None:
+        """Report where the attempt resumed if this point, which is not written yet, tells."""
+        found = self._resumption.find(step, [name for name in values if self._names.get(name)])
+        if found:
+            event = {"attempt": self._attempt, "at": time.time(), "kind": "resumed", **found._asdict(), "notes": []}
+            self.file.append(json.dumps(event, separators=(",", ":")).encode() + b"\n")
+            self._resumption.is_over = True
 
     def _next_step(self, step: Any) -> int | None:
         """Return the step of a point, None for a wrong one: the given one, or the one after the last."""

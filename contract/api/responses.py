@@ -78,7 +78,7 @@ class RunView(DescribedModel):
     ended_at: datetime | None = Field(examples=[MOMENT])
     """When the run was done, failed or cancelled, as it or its cluster reported; null before."""
     step: int = Field(examples=[1200])
-    """The newest stored step; 0 before the first."""
+    """The newest stored step, 0 before the first; of a program that is done and counts from 0, the step after it."""
     steps: int = Field(examples=[4875])
     """Number of steps of the whole run."""
     latest: dict[str, float | None] = Field(examples=[{"loss": 0.41, "heldout_accuracy": 0.983}])

@@ -9,7 +9,7 @@ from contract.lifecycle.state import ENDED
 from contract.lifecycle.unread import Unread
 from scheduler.events.folder_state import FolderState
 from scheduler.events.report import RunReport
-from store.metrics import restarts
+from store.metrics import restarts, series
 from store.tables import Run
 
 
@@ -41,8 +41,9 @@ def count_repeated(db: Session, run: Run, events: Sequence[Event]) -> None:
     before = _known(run).lost_history
     if before is None or run.attempt == 1:
         return
-    mine = (event for event in events if isinstance(event, Resumed | Points) and event.attempt == run.attempt)
-    first = next(mine, None)
+    mine = [event for event in events if isinstance(event, Resumed | Points) and event.attempt == run.attempt]
+    moving = series.moving(db, run.id) if mine else set()  # a metric that each attempt writes once says nothing
+    first = next((event for event in mine if isinstance(event, Resumed) or moving.intersection(event.values)), None)
     if first is None:
         return
     step = first.step if isinstance(first, Resumed) else max(0, first.step - 1)

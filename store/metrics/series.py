@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
 from contract.metric_names import is_secondary
 from store.metrics.insert import insert_into
+from store.metrics.packing import unpack_tail
 from store.metrics.table import Series
 
 MAX_PARAMETERS = 5_000  # of one statement; PostgreSQL's driver has room for 65,535
@@ -40,6 +41,12 @@ def states(db: Session, *which: ColumnElement[bool]) -> list[SeriesState]:
     """Return the series of `which`, by run and name."""
     query = select(*_STATE).where(*which).order_by(Series.run_id, Series.name)
     return [SeriesState(*row) for row in db.execute(query)]
+
+
+def moving(db: Session, run_id: int) -> set[str]:
+    """Return the names of a run's series that have points at several steps."""
+    found = states(db, Series.run_id == run_id)
+    return {state.name for state in found if state.chunked_to >= 0 or len(unpack_tail(state.tail).steps) > 1}
 
 
 def states_of(db: Session, series_ids: Sequence[int]) -> dict[int, SeriesState]:

@@ -77,6 +77,20 @@ def test_a_last_line_of_other_bytes_counts_as_a_torn_one(far_context: Context, f
     assert (run.state, run.unread) == (State.DONE, Unread(lines=1, size_bytes=60))
 
 
+@pytest.mark.parametrize(("last", "shown"), [(3, 4), (4, 4), (2, 2)])
+def test_a_program_that_counts_from_0_and_is_done_has_taken_all_its_steps(
+    far_context: Context, far_run_id: int, last: int, shown: int
+) -> None:
+    steps_of(far_context, far_run_id, 4)
+    report(far_context, far_run_id, STARTED, *points(*range(last + 1)))
+    ingest(far_context)
+    assert read(far_context, far_run_id).step == last
+    report(far_context, far_run_id, torn=f"{FINISHED}\n")
+    ingest(far_context)
+    run = read(far_context, far_run_id)
+    assert (run.state, run.step) == (State.DONE, shown)
+
+
 @pytest.mark.parametrize(
     ("steps", "torn", "answer"),
     [
@@ -143,9 +157,9 @@ def test_a_folder_that_is_gone_for_a_while_is_told_while_the_job_runs(
     assert (run.state, run.unread, run.cursor) == (State.RUNNING, Unread(folder_gone=True, lost_history=2), 0)
 
 
-@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize(("resumed", "first"), [(False, 1), (True, 1), (False, 31)])
 def test_steps_that_a_retry_in_a_new_folder_repeats_are_stored(
-    far_context: Context, far: Far, far_run_id: int, resumed: bool
+    far_context: Context, far: Far, far_run_id: int, resumed: bool, first: int
 ) -> None:
     """The next attempt finds no events of the one before, so it reports no restart, or that it lost nothing."""
     report(far_context, far_run_id, STARTED, *points(*range(1, 133)))
@@ -156,12 +170,15 @@ def test_steps_that_a_retry_in_a_new_folder_repeats_are_stored(
         db.get_one(Run, far_run_id).not_before = None
     submit_queued(far_context)
     own = [Resumed(attempt=2, at=0.0, step=0, lost_steps=0)] if resumed else []
-    report(far_context, far_run_id, started(2), *own, *points(1, attempt=2))
+    constant = Points(attempt=2, at=0.0, step=0, values={"hp_metric": -1.0})
+    report(far_context, far_run_id, started(2), *own, constant)
     ingest(far_context)
-    report(far_context, far_run_id, *points(2, 3, attempt=2))
+    report(far_context, far_run_id, *points(first, attempt=2))
+    ingest(far_context)
+    report(far_context, far_run_id, *points(first + 1, first + 2, attempt=2))
     ingest(far_context)
     run = read(far_context, far_run_id)
-    assert (run.state, run.step, restarts(far_context)) == (State.RUNNING, 132, [(2, 0, 132)])
+    assert (run.state, run.step, restarts(far_context)) == (State.RUNNING, 132, [(2, first - 1, 133 - first)])
     assert run.unread == Unread(folder_gone=True)
 
 

@@ -175,6 +175,19 @@ def test_a_later_attempt_reports_exactly_the_steps_that_are_lost(
     assert [event.kind for event in events(folder)][-3:] == ["resumed", "points", "points"]
 
 
+@pytest.mark.parametrize("first", [31, 1])
+def test_a_value_that_each_attempt_logs_once_at_step_0_is_no_resumption(
+    open_log: Open, folder: Path, first: int
+) -> None:
+    for attempt, steps in ((1, range(1, 51)), (2, range(0)), (3, range(first, first + 5))):
+        log = open_log(attempt=attempt)
+        log.log({"batch": 32}, 0)
+        for step in steps:
+            log.log({"loss": 1.0}, step)
+    (event,) = [event for event in events(folder) if isinstance(event, Resumed)]
+    assert (event.attempt, event.step, event.lost_steps) == (3, first - 1, 51 - first)
+
+
 INVALID = [  # lines of somebody else that the service leaves out
     {"step": 2**70},
     {"step": 45, "attempt": -1},
