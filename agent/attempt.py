@@ -60,7 +60,7 @@ class Attempt:
             self.folder.touch(f"{self.number}.beat")
             if not self._prepare():
                 return FAILED
-            self.sources = open_sources(self.folder, self.number, self.spec, self.events)
+            self.sources = open_sources(self.folder, self.number, self.spec, self.events, ranks=self.placement.world)
         point = self._meet()
         if point is None:
             return stopped_status(self.signals)

@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.folder.events import EventWriter
 from agent.folder.run_folder import RunFolder
+from agent.program.work_folder import working_folder_of
 from agent.sources import Sources
 
 EVERY_S = 0.5
@@ -16,10 +17,15 @@ LATE_EVERY_S = 0.05
 SETTLE_S = 0.3  # for the last lines of other agents' ranks, if one has failed
 
 
-def open_sources(folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter) -> Sources | None:
+def open_sources(
+    folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter, *, ranks: int
+) -> Sources | None:
     """Return the sources of the spec; None without any. Call this before the ranks start."""
     specs = spec.get("metrics") or []
-    return Sources(str(folder.path), specs, events.append_all, attempt=attempt) if specs else None
+    if not specs:
+        return None
+    working = working_folder_of(spec, folder.path)
+    return Sources(str(folder.path), specs, events.append_all, attempt=attempt, ranks=ranks, working_folder=working)
 
 
 class MetricReader:

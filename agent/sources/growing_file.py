@@ -26,10 +26,11 @@ class Lines(NamedTuple):
     is_inside: bool = False
 
 
-def read_lines(path: str, cursor: int, max_bytes: int, *, may_restart: bool = True) -> Lines:
+def read_lines(path: str, cursor: int, max_bytes: int, *, may_restart: bool = True, keep_ends: bool = False) -> Lines:
     """Read the whole lines from byte `cursor` on; a line without its end waits. None of a file that is absent.
 
     A file that has become shorter was written anew: it is read from its beginning if it `may_restart`.
+    `keep_ends`: with the ends of the lines, so that their lengths tell their places.
     """
     try:
         with open_regular(path) as file:
@@ -43,7 +44,7 @@ def read_lines(path: str, cursor: int, max_bytes: int, *, may_restart: bool = Tr
     is_full = len(new) == max_bytes
     if not end and is_full:
         return Lines([], start + len(new), True, is_inside=True)
-    return Lines(new[:end].splitlines(), start + end, is_full, b"" if is_full else new[end:])
+    return Lines(new[:end].splitlines(keep_ends), start + end, is_full, b"" if is_full else new[end:])
 
 
 def find_files(folder: str, part_of_name: str) -> list[str]:

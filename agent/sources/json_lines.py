@@ -10,8 +10,9 @@ from typing import Any
 
 from agent.sources.growing_file import MAX_LINE_BYTES, read_lines
 from agent.sources.left_out import LeftOut
+from agent.sources.places import Folders, Place
 from agent.sources.point import MAX_STEP, MAX_VALUES, NAME_RULE, NoStep, Point, is_name, step_of
-from agent.sources.source import Reading, Rest, Source, resolve
+from agent.sources.source import Reading, Rest, Source
 from agent.sources.text_number import number_of
 
 MAX_DEPTH = 5  # of nested objects
@@ -22,18 +23,24 @@ TOO_LONG = f"a line has more than {MAX_LINE_BYTES:,} bytes"
 class JsonLinesSource(Source):
     """The numbers of each line, nested ones as "train/loss"; the step is a field, or counts up."""
 
-    def __init__(self, spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any]) -> None:
-        self.path, self.is_shared = resolve(run_folder, spec["file"])
+    def __init__(self, spec: Mapping[str, Any], folders: Folders, cursors: Mapping[str, Any]) -> None:
+        self._place = Place(folders, spec["file"])
+        self.is_shared = self._place.is_shared
         self._step_field = spec.get("step") or "step"
         self._cursors = {"at": 0, "step": 0, "is_inside": False, **cursors}
 
     def skip(self) -> None:
-        """Leave out the lines that the file has now."""
-        self._cursors["at"] = os.path.getsize(self.path) if os.path.exists(self.path) else 0
+        """Leave out the lines that the file has now, if they are not of this run."""
+        path = self._place.path
+        if os.path.exists(path) and self._place.has_older(path):
+            self._cursors.update(at=os.path.getsize(path), path=path)
 
     def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
         """Return the points of the new lines; a line that is no object is left out."""
-        part = read_lines(self.path, self._cursors["at"], max_bytes)
+        path = self._place.path
+        if self._cursors.get("path", path) != path:  # a file of the run's folder goes before one of the working folder
+            self._cursors.update(at=0, is_inside=False)
+        part = read_lines(path, self._cursors["at"], max_bytes)
         left_out, lines, at = LeftOut(), part.lines, part.cursor
         was_inside = self._cursors["is_inside"] and at >= self._cursors["at"]  # else the file was written anew
         if part.is_inside and not was_inside:
@@ -49,16 +56,17 @@ class JsonLinesSource(Source):
             if point:
                 points.append(point)
                 step = point.step
-        return Reading(points, {"at": at, "step": step, "is_inside": is_inside}, part.more, left_out)
+        return Reading(points, {"at": at, "step": step, "is_inside": is_inside, "path": path}, part.more, left_out)
 
     def reason_for_nothing(self) -> str:
         """Return why there is no metric."""
-        return "no line has a number" if os.path.exists(self.path) else f"there is no file {self.path}"
+        path = self._place.path
+        return "no line has a number" if os.path.exists(path) else f"there is no file {path}"
 
     def search_now(self) -> None:
         """Do nothing: there is one file."""
 
-    def begin(self, attempt: int) -> None:
+    def begin(self, attempt: int, ranks: int) -> None:
         """Do nothing: all attempts write to the file."""
 
     def accept(self, cursors: Mapping[str, Any]) -> None:

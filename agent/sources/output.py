@@ -1,7 +1,7 @@
-"""Source: the program's output; a regular expression finds the metrics of one step in a line.
+"""Source: the output of one rank, or of any; a regular expression finds the metrics of one step in a line.
 
 The lines are in files of their own for each rank and stream (agent/folder/output_files.py). A file that all sources
-have read to its end is deleted, once the cursors are stored.
+have read to its end, or do not read, is deleted once its writer has ended and the cursors are stored.
 """
 
 from __future__ import annotations
@@ -16,22 +16,27 @@ from typing import Any
 from agent.folder.output_files import END, OutputFile, list_output_files, rank_of, read_ends
 from agent.sources.growing_file import MAX_LINE_BYTES, Lines, read_lines
 from agent.sources.left_out import OPENING, LeftOut
+from agent.sources.places import Folders
 from agent.sources.point import MAX_STEP, NoStep, Point, is_name, step_of
 from agent.sources.source import Reading, Rest, Source
 from agent.sources.text_number import number_of, without_codes
 
 ATTEMPTS, LOG = "attempts", "out.log"  # an earlier version of the agent read the lines in the log
 STEP = "step"  # the group of the step
+ANY = "any"  # in place of a rank: the lines of all ranks are one stream
 MAX_CHARACTERS = 2_000  # of a line that is searched: an expression may take a time that grows fast with the length
 MIN_BYTES = 2 * MAX_LINE_BYTES  # of each file in one round
+MAX_OTHERS, MAX_SHOWN = 128, 5  # files of other ranks that are searched where nothing was found; ranks in the message
 
 
 class OutputSource(Source):
     """The named groups of a regular expression are the metrics; the group `step`, or a counter, is the step."""
 
-    def __init__(self, spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any]) -> None:
-        self._folder, self._attempts = run_folder, os.path.join(run_folder, ATTEMPTS)
+    def __init__(self, spec: Mapping[str, Any], folders: Folders, cursors: Mapping[str, Any]) -> None:
+        self._folder, self._attempts = folders.run, os.path.join(folders.run, ATTEMPTS)
         self._pattern = re.compile(spec["pattern"])
+        rank = spec.get("rank", 0)
+        self._rank = rank if type(rank) is int else None  # None: all ranks are read
         self._attempt: int | None = None  # None: the rest of all earlier attempts is read
         self._turn = 0  # the file that is read first
         places = dict(cursors.get("files", {LOG: cursors["at"]} if "at" in cursors else {}))
@@ -40,7 +45,7 @@ class OutputSource(Source):
     def skip(self) -> None:
         """Do nothing: no other run writes to these files."""
 
-    def begin(self, attempt: int) -> None:
+    def begin(self, attempt: int, ranks: int) -> None:
         """Read the lines of this attempt from now on."""
         self._attempt = attempt
 
@@ -48,7 +53,7 @@ class OutputSource(Source):
         """Return the points of the new lines that match; the files take turns."""
         files, known = self._files(), self._cursors["files"]
         ends = {} if rest is Rest.WAITS else self._ends(files)
-        paths = self._paths(files)
+        paths = self._read_paths(files)
         # a file of an earlier attempt that is gone was read to its end
         places = {name: place for name, place in known.items() if self._attempt is not None or name in paths}
         points: list[Point] = []
@@ -74,7 +79,15 @@ class OutputSource(Source):
 
     def reason_for_nothing(self) -> str:
         """Return why there is no metric."""
-        return "the pattern was found in no line of the output"
+        others: list[int] = []
+        with suppress(OSError):
+            others += sorted({rank for rank, path in self._others() if self._is_found_in(path)})
+        if not others:
+            return "the pattern was found in no line of the output"
+        first, *more = others
+        ranks = f"rank {first}" if not more else f"ranks {', '.join(map(str, others[:MAX_SHOWN]))}"
+        ending = ", ..." if len(others) > MAX_SHOWN else ""
+        return f"the pattern was found in lines of {ranks}{ending} only; set `rank: {first}`"
 
     def search_now(self) -> None:
         """Do nothing: each read looks for new files."""
@@ -86,16 +99,17 @@ class OutputSource(Source):
         except OSError:  # a file server that does not answer for a moment
             return False
         has_all = len({rank_of(name) for name in ends}) >= ranks
-        return has_all and all(places.get(name, 0) >= end for name, end in ends.items())
+        return has_all and all(places.get(name, 0) >= end for name, end in ends.items() if self._is_read(name))
 
     def finished(self, cursors: Mapping[str, Any]) -> set[str]:
-        """Return the files that are read to their end by these cursors, with the records of ends that name no other."""
+        """Return the files that these cursors need no more, with the records of ends that name no other."""
         files, places = self._files(), cursors.get("files", {})
         ends, paths = self._ends(files), self._paths(files)
         read = set()
         for name, path in paths.items():
             with suppress(OSError):
-                if (self._attempt is None or name in ends) and places.get(name, -1) >= os.path.getsize(path):
+                is_over = self._attempt is None or name in ends
+                if is_over and (not self._is_read(name) or places.get(name, -1) >= os.path.getsize(path)):
                     read.add(name)
         left = paths.keys() - read
         records = read_ends(self._attempts, files)
@@ -116,6 +130,21 @@ class OutputSource(Source):
         if self._attempt is None and LOG in self._cursors["files"]:
             paths[LOG] = os.path.join(self._folder, LOG)
         return paths
+
+    def _read_paths(self, files: Sequence[OutputFile]) -> dict[str, str]:
+        """Return the paths of the files that this source reads, by name."""
+        return {name: path for name, path in self._paths(files).items() if self._is_read(name)}
+
+    def _is_read(self, name: str) -> bool:
+        return self._rank is None or name == LOG or rank_of(name) == self._rank
+
+    def _others(self) -> list[tuple[int, str]]:
+        """Return the ranks and the paths of files of ranks that are not read, of some ranks at most."""
+        paths = self._paths(self._files())
+        return [(rank_of(name), path) for name, path in paths.items() if not self._is_read(name)][:MAX_OTHERS]
+
+    def _is_found_in(self, path: str) -> bool:
+        return any(map(self._match, read_lines(path, 0, MIN_BYTES).lines))
 
     def _ends(self, files: Sequence[OutputFile]) -> dict[str, int]:
         """Return the byte after the last whole line of each file whose writer has ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum
@@ -32,7 +31,7 @@ class Reading(NamedTuple):
 class Source(ABC):
     """One source of points."""
 
-    is_shared = False  # other runs may write there too
+    is_shared = False  # what it holds at the run's start is of others: other runs may write there, or it came with code
 
     @abstractmethod
     def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
@@ -55,7 +54,7 @@ class Source(ABC):
         """Look for new files at the next read, if the source has several."""
 
     @abstractmethod
-    def begin(self, attempt: int) -> None:
+    def begin(self, attempt: int, ranks: int) -> None:
         """Leave earlier attempts, whose rest has been read, for this one, whose ranks start after the call."""
 
     def has_output_of(self, ranks: int) -> bool:
@@ -65,10 +64,3 @@ class Source(ABC):
     def finished(self, cursors: Mapping[str, Any]) -> set[str] | None:
         """Return the files in `attempts` that are read to their end by these cursors; None if it reads none there."""
         return None
-
-
-def resolve(run_folder: str, name: str | None) -> tuple[str, bool]:
-    """Return the path of a name in the run's folder, or an absolute path; and whether it is outside of that folder."""
-    root = os.path.realpath(run_folder)
-    path = os.path.realpath(os.path.join(root, name or "."))
-    return path, os.path.commonpath([root, path]) != root

@@ -21,6 +21,8 @@ from agent.sources.history import ResumptionFinder
 from agent.sources.json_lines import JsonLinesSource
 from agent.sources.left_out import OPENING, LeftOut, left_out_of
 from agent.sources.output import OutputSource
+from agent.sources.output_mean import MEAN, MeanSource
+from agent.sources.places import Folders
 from agent.sources.point import Point, event_of, joined
 from agent.sources.source import Reading, Rest, Source
 from agent.sources.tensorboard import TensorBoardSource
@@ -41,12 +43,24 @@ Emit = Callable[[Sequence[Mapping[str, Any]]], bool]  # append events; return wh
 class Sources:
     """The sources that `specs` describe, as the field `metrics` of a program has them."""
 
-    def __init__(self, run_folder: str, specs: Sequence[Mapping[str, Any]], emit: Emit, *, attempt: int) -> None:
+    def __init__(
+        self,
+        run_folder: str,
+        specs: Sequence[Mapping[str, Any]],
+        emit: Emit,
+        *,
+        attempt: int,
+        ranks: int = 1,
+        working_folder: str | None = None,
+    ) -> None:
         """Read what is left of earlier attempts; call this before the attempt's ranks start."""
         self._run_folder, self._emit, self._attempt = run_folder, emit, attempt
+        folders = Folders(run_folder, working_folder)
         stored = read_cursors(run_folder)
         self._sources = {
-            key: source for key, spec in _keyed(specs) if (source := _open(spec, run_folder, stored.get(key)))
+            key: source
+            for key, spec in _keyed(specs)
+            if (source := _open(spec, folders, stored.get(key), is_first=attempt == 1))
         }
         self._labels = {key: _label(spec) for key, spec in _keyed(specs)}
         self._cursors = {key: stored[key] for key in self._sources if key in stored}
@@ -61,7 +75,7 @@ class Sources:
             self._delete_finished()
         self._writer = attempt
         for source in self._sources.values():
-            source.begin(attempt)
+            source.begin(attempt, ranks)
 
     def poll(self) -> bool:
         """Read each source's new points and emit them; return whether a source has more."""
@@ -164,11 +178,15 @@ def _label(spec: Mapping[str, Any]) -> str:
     return " ".join(str(part) for part in (spec.get("kind"), spec.get("file") or spec.get("folder")) if part)
 
 
-def _open(spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any] | None) -> Source | None:
+def _open(
+    spec: Mapping[str, Any], folders: Folders, cursors: Mapping[str, Any] | None, *, is_first: bool
+) -> Source | None:
     """Return the source of a spec; None, with a message, for a spec that describes none."""
     try:
-        source = KINDS[str(spec["kind"])](spec, run_folder, cursors or {})
-        if cursors is None and source.is_shared:
+        is_mean = spec["kind"] == "output" and spec.get("rank") == MEAN
+        kind = MeanSource if is_mean else KINDS[str(spec["kind"])]
+        source = kind(spec, folders, cursors or {})
+        if cursors is None and (is_first or source.is_shared):
             source.skip()
     except (KeyError, TypeError, ValueError, OSError, re.error) as error:
         print(f"bigbatch: {dict(spec)} is no source of metrics: {error!r}", file=sys.stderr, flush=True)

@@ -10,9 +10,10 @@ from typing import Any
 
 from agent.sources.growing_file import find_files
 from agent.sources.left_out import LeftOut
+from agent.sources.places import Folders, Place
 from agent.sources.point import NAME_RULE, Point, is_name
 from agent.sources.records import read_records
-from agent.sources.source import Reading, Rest, Source, resolve
+from agent.sources.source import Reading, Rest, Source
 from agent.sources.summaries import scalars_of
 
 EVENT_FILE = ".tfevents."  # a part of the name of each event file
@@ -28,17 +29,21 @@ OWN_FOLDER = re.compile(
 class TensorBoardSource(Source):
     """Scalars of event files; one in a subfolder NAME gives metrics NAME/TAG, as Keras's `train` and `validation`."""
 
-    def __init__(self, spec: Mapping[str, Any], run_folder: str, cursors: Mapping[str, Any]) -> None:
-        self.folder, self.is_shared = resolve(run_folder, spec.get("folder"))
+    def __init__(self, spec: Mapping[str, Any], folders: Folders, cursors: Mapping[str, Any]) -> None:
+        self._place = Place(folders, spec.get("folder"))
+        self.folder, self.is_shared = self._place.path, self._place.is_shared
+        # an event file of the program's working folder has the name that it has there
+        self._working = folders.program_starts_in if not spec.get("folder") else None
         self._cursors = {path: at for path, at in cursors.items() if isinstance(at, int)}
         self._paths: list[str] = []
         self._beyond: list[str] = []  # files beyond the limit
         self._search_at = 0.0
 
     def skip(self) -> None:
-        """Leave out what the files hold now: it is of other runs."""
+        """Leave out what the files hold now, if it is not of this run."""
         for path in self._find():
-            self._cursors[os.path.relpath(path, self.folder)] = os.path.getsize(path)
+            if self._place.has_older(path):
+                self._cursors[os.path.relpath(path, self.folder)] = os.path.getsize(path)
 
     def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
         """Read the new records of all files, equal parts of each."""
@@ -73,10 +78,11 @@ class TensorBoardSource(Source):
         """Look for new files at the next read."""
         self._search_at = 0.0
 
-    def begin(self, attempt: int) -> None:
+    def begin(self, attempt: int, ranks: int) -> None:
         """Do nothing: all attempts write to the folder."""
 
     def _find(self) -> list[str]:
+        self.folder = self._place.path
         found = find_files(self.folder, EVENT_FILE)
         self._beyond = found[MAX_FILES:]
         return found[:MAX_FILES]
@@ -92,7 +98,11 @@ class TensorBoardSource(Source):
         return size
 
     def _named(self, point: Point, path: str, left_out: LeftOut) -> Point:
-        folders = [part for part in path.split(os.sep)[:-1] if not OWN_FOLDER.fullmatch(part)]
+        working = self._working.split(os.sep) if self._working else []
+        parts = path.split(os.sep)[:-1]
+        while working and parts and parts[0] == working.pop(0):
+            parts = parts[1:]
+        folders = [part for part in parts if not OWN_FOLDER.fullmatch(part)]
         prefix = "".join(f"{folder}/" for folder in folders)
         named = {prefix + tag: value for tag, value in point.values.items()}
         for name in named:

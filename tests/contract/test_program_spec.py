@@ -115,6 +115,21 @@ def test_the_sources_of_metrics_are_checked_when_the_spec_is_posted() -> None:
     assert "the kinds are" in wrong["base.metrics.5"]
 
 
+def test_the_rank_of_a_source_of_output_is_one_of_the_resources() -> None:
+    source = {"kind": "output", "pattern": "l=(?P<l>.)"}
+    nodes = {"kind": "slurm", "nodes": 2, "ranks_per_node": 2}
+    ranks = [{}, {"rank": 0}, {"rank": 3}, {"rank": "mean"}, {"rank": "any"}]
+    spec = program(metrics=[source | rank for rank in ranks], resources=nodes)
+    assert ExperimentSpec.from_stored(spec.model_dump(mode="json")).base == spec.base
+    stored = spec.model_dump(mode="json")["base"]["metrics"]
+    assert stored == [source, source, *(source | rank for rank in ranks[2:])], "rank 0 is absent, as before the field"
+    wrong = issues(metrics=[source | {"rank": 4}], resources=nodes)
+    assert wrong == {"base.metrics.0.rank": "there is no rank 4: the ranks are 0 to 3"}
+    assert issues(metrics=[source | {"rank": 1}]) == {"base.metrics.0.rank": "there is no rank 1: the only rank is 0"}
+    (message,) = issues(metrics=[source | {"rank": "all"}]).values()
+    assert "'all' is no rank: write a number from 0, `mean` or `any`" in message
+
+
 def test_resources_with_options_can_be_a_key() -> None:
     need = program(resources={**SLURM, "options": {"exclusive": True}}).base.resources
     assert {need: 1}[need.model_copy()] == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.testing.service import Service
 
-OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)"}
+OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)", "rank": "any"}
 SCRIPT = """
 import os, sys
 steps, before = int(sys.argv[1]), b"x" * int(sys.argv[2])

@@ -159,6 +159,7 @@ class ProgramSpec(Spec):
         yield from check_outputs(self.outputs)
         yield from check_reuse(wanted=self.reuse, obstacle=self.reuse_obstacle)
         yield from self._section_issues()
+        yield from self._source_issues()
         need = self.resources
         if self.launcher == "plain" and need.world > 1 and not self.dedup:
             message = f"the launcher plain starts one process, but the resources have {need.world} ranks"
@@ -168,6 +169,14 @@ class ProgramSpec(Spec):
             yield ValidationIssue(path=f"resources.{issue.path}", message=issue.message)
         if isinstance(need, Local) and self.environment.container and self.environment.container.kind == "pyxis":
             yield ValidationIssue(path="environment.container.kind", message="pyxis needs Slurm; use apptainer")
+
+    def _source_issues(self) -> Iterator[ValidationIssue]:
+        last = (1 if self.launcher == "plain" else self.resources.world) - 1
+        for number, source in enumerate(self.metrics):
+            if source.kind == "output" and type(source.rank) is int and source.rank > last:
+                which = f"the ranks are 0 to {last}" if last else "the only rank is 0"
+                message = f"there is no rank {source.rank}: {which}"
+                yield ValidationIssue(path=f"metrics.{number}.rank", message=message)
 
     def _section_issues(self) -> Iterator[ValidationIssue]:
         if self.dedup and self.volume:

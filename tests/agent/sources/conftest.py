@@ -46,8 +46,8 @@ def open_sources(folder: Path) -> Open:
             file.write("".join(f"{json.dumps(event)}\n" for event in events))
         return True
 
-    def open_(*specs: Mapping[str, Any], attempt: int = 1) -> Sources:
-        return Sources(str(folder), specs, emit, attempt=attempt)
+    def open_(*specs: Mapping[str, Any], attempt: int = 1, **fields: Any) -> Sources:
+        return Sources(str(folder), specs, emit, attempt=attempt, **fields)
 
     return open_
 

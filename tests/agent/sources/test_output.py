@@ -11,8 +11,8 @@ from agent.sources import Sources, cursors, output
 from tests.agent.sources.conftest import Open, append, end_output, lines_of
 
 Points = Callable[[], list[tuple[int, dict[str, float | None]]]]
-OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)"}
-COUNTED = {"kind": "output", "pattern": r"loss (?P<loss>\S+)"}
+OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)", "rank": "any"}
+COUNTED = {"kind": "output", "pattern": r"loss (?P<loss>\S+)", "rank": "any"}
 
 
 def steps_of(points: Points) -> list[int]:
