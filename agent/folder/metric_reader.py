@@ -14,6 +14,7 @@ from agent.sources import Sources
 
 EVERY_S = 0.5
 LATE_EVERY_S = 0.05
+BY_DEFAULT = [{"kind": "tensorboard"}]  # for a spec that names no sources; one with an empty list has none
 SETTLE_S = 0.3  # for the last lines of other agents' ranks, if one has failed
 
 
@@ -21,11 +22,18 @@ def open_sources(
     folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter, *, ranks: int
 ) -> Sources | None:
     """Return the sources of the spec; None without any. Call this before the ranks start."""
-    specs = spec.get("metrics") or []
-    if not specs:
+    specs = spec.get("metrics")
+    if specs is not None and not specs:
         return None
-    working = working_folder_of(spec, folder.path)
-    return Sources(str(folder.path), specs, events.append_all, attempt=attempt, ranks=ranks, working_folder=working)
+    return Sources(
+        str(folder.path),
+        BY_DEFAULT if specs is None else specs,
+        events.append_all,
+        attempt=attempt,
+        ranks=ranks,
+        working_folder=working_folder_of(spec, folder.path),
+        is_default=specs is None,
+    )
 
 
 class MetricReader:

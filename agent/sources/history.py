@@ -15,6 +15,8 @@ MAX_LOST = MAX_NUMBER = 2**31 - 1
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999
 MOVES = -1  # in place of the step of a metric that has several
 MAX_MORE = 1_000  # points that are read after one below the first step: several sources may mix their steps
+# metrics that Bigbatch measures of a program; their steps need not be the program's
+OWN_METRICS = frozenset(("compute_s", "update_s", "communication_s", "input_s", "idle_s", "slowest_rank"))
 NAME = re.compile("[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 
 
@@ -81,7 +83,7 @@ def _steps_of_metrics(path: str, attempt: int) -> dict[str, int]:
     steps: dict[str, int] = {}
     for event in _read_backwards(path, MAX_NAMED_BYTES):
         if event["kind"] == "points" and event["attempt"] < attempt:
-            for name in event["values"]:
+            for name in event["values"].keys() - OWN_METRICS:
                 if steps.setdefault(name, event["step"]) != event["step"]:
                     steps[name] = MOVES
     return steps

@@ -52,8 +52,12 @@ class Sources:
         attempt: int,
         ranks: int = 1,
         working_folder: str | None = None,
+        is_default: bool = False,
     ) -> None:
-        """Read what is left of earlier attempts; call this before the attempt's ranks start."""
+        """Read what is left of earlier attempts; call this before the attempt's ranks start.
+
+        `is_default`: nobody has asked for the sources, so one without a metric says nothing.
+        """
         self._run_folder, self._emit, self._attempt = run_folder, emit, attempt
         folders = Folders(run_folder, working_folder)
         stored = read_cursors(run_folder)
@@ -65,7 +69,8 @@ class Sources:
         self._labels = {key: _label(spec) for key, spec in _keyed(specs)}
         self._cursors = {key: stored[key] for key in self._sources if key in stored}
         self._left_out = {key: left_out_of(stored.get(f"{key}{LEFT_OUT}")) for key in self._sources}
-        self._silent = {key for key in self._sources if key not in stored}  # sources without any metric yet
+        # sources that must say why they have no metric
+        self._silent = {key for key in self._sources if key not in stored and not is_default}
         self._is_behind = False  # something that was read could not be written
         self._resumption = ResumptionFinder(os.path.join(run_folder, EVENTS), attempt)
         self._writer = attempt - 1  # the attempt that wrote what is read now

@@ -18,7 +18,7 @@ from agent.sources.summaries import scalars_of
 
 EVENT_FILE = ".tfevents."  # a part of the name of each event file
 MAX_FILES = 200
-SEARCH_S = 5.0  # between two searches for new files
+SEARCH_S, LONGEST_S = 5.0, 60.0  # between two searches for new files; the longest time while there are none
 # folders that frameworks name by themselves, differently in each attempt: they are no part of a metric's name
 OWN_FOLDER = re.compile(
     r"runs|lightning_logs|tb_logs|tensorboard|logs|checkpoints|version_\d+|"
@@ -37,7 +37,7 @@ class TensorBoardSource(Source):
         self._cursors = {path: at for path, at in cursors.items() if isinstance(at, int)}
         self._paths: list[str] = []
         self._beyond: list[str] = []  # files beyond the limit
-        self._search_at = 0.0
+        self._search_at, self._search_s = 0.0, SEARCH_S
 
     def skip(self) -> None:
         """Leave out what the files hold now, if it is not of this run."""
@@ -48,7 +48,9 @@ class TensorBoardSource(Source):
     def read(self, max_bytes: int, rest: Rest = Rest.WAITS) -> Reading:
         """Read the new records of all files, equal parts of each."""
         if time.monotonic() >= self._search_at:
-            self._paths, self._search_at = self._find(), time.monotonic() + SEARCH_S
+            self._paths = self._find()
+            self._search_s = SEARCH_S if self._paths else min(1.5 * self._search_s, LONGEST_S)
+            self._search_at = time.monotonic() + self._search_s
         points: list[Point] = []
         cursors, more, left_out = dict(self._cursors), False, LeftOut()
         for path in self._paths:

@@ -17,6 +17,8 @@ def canonical_spec(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a run's document that decide what the run computes; of its inputs the names alone."""
     fields = {name: value for name, value in document.items() if name not in WITHOUT_EFFECT}
     resources = {name: value for name, value in fields["resources"].items() if name not in RESOURCES_WITHOUT_EFFECT}
+    if fields.get("metrics", ()) is None:
+        fields["metrics"] = []  # where metrics are read from by default has no effect; runs from before have this value
     return {**fields, "resources": resources, "inputs": sorted(fields.get("inputs", ()))}
 
 

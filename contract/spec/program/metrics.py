@@ -40,8 +40,8 @@ class TensorBoard(Spec):
 
     kind: Literal["tensorboard"] = "tensorboard"
     folder: SourcePath | None = Field(default=None, examples=["tensorboard"])
-    """Folder with the event files, also in folders below it: a path in the run's folder, else in the folder in which the
-    program starts, or an absolute path, of which only what is written after the start is read; null: the run's
+    """Folder with the event files, also in folders below it: a path in the run's folder, else in the folder in which
+    the program starts, or an absolute path, of which only what is written after the start is read; null: the run's
     folder."""
 
 

@@ -73,8 +73,9 @@ class ProgramSpec(Spec):
         default=None, examples=["PARAM_"]
     )
     """Prefix of environment variables with the parameters: `PARAM_` gives PARAM_LR for `lr`; null: no variables."""
-    metrics: MetricSources = Field(default=[], examples=[[{"kind": "tensorboard"}]])
-    """Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes."""
+    metrics: MetricSources | None = Field(default=None, examples=[[{"kind": "tensorboard"}]])
+    """Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes; null: TensorBoard's
+    event files in the run's folder, if there are any; an empty list: none."""
     steps: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     """Number of steps of the whole run, for its progress; 0: unknown."""
     time_split: bool = True
@@ -172,7 +173,7 @@ class ProgramSpec(Spec):
 
     def _source_issues(self) -> Iterator[ValidationIssue]:
         last = (1 if self.launcher == "plain" else self.resources.world) - 1
-        for number, source in enumerate(self.metrics):
+        for number, source in enumerate(self.metrics or ()):
             if source.kind == "output" and type(source.rank) is int and source.rank > last:
                 which = f"the ranks are 0 to {last}" if last else "the only rank is 0"
                 message = f"there is no rank {source.rank}: {which}"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent.sources import Sources, cursors
+from agent.sources import Sources, cursors, history
 from agent.sources.point import event_of, joined
+from bigbatch.injected import parts
 from contract.folder.events import Event, Resumed
 from tests.agent.sources.conftest import Open, lines_of
 from tests.testing.event_files import append, scalars
@@ -167,3 +168,7 @@ def test_neighbors_of_one_step_are_one_event() -> None:
 def test_the_history_of_a_run_is_read_alike_by_script_and_agent() -> None:
     root = Path(__file__).parents[3]
     assert (root / "agent/sources/history.py").read_text() == (root / "bigbatch/running/history.py").read_text()
+
+
+def test_the_metrics_that_the_agent_knows_as_measured_are_those_of_the_time_split() -> None:
+    assert {*parts.TIME_PARTS, parts.SLOWEST_RANK} == history.OWN_METRICS

@@ -133,7 +133,7 @@ def steps_written(reported: Sequence[dict[str, Any]]) -> list[int]:
 
 def steps_to_store(run: dict[str, Any]) -> list[int]:
     """The steps of a whole run; of a program whose output is read, those in the log: an agent may lose others."""
-    patterns = [source["pattern"] for source in run["spec"].get("metrics", ()) if source["kind"] == "output"]
+    patterns = [source["pattern"] for source in (run["spec"].get("metrics") or ()) if source["kind"] == "output"]
     if not patterns:
         return list(range(1, run["steps"] + 1))
     text = (Path(run["folder"]) / "out.log").read_text(errors="replace")

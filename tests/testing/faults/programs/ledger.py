@@ -31,7 +31,7 @@ def ledger_faults(run: dict[str, Any], ledger: Path) -> list[str]:
     folder = Path(run["folder"])
     facts, reported = read_ledger(ledger / folder.name), events(folder)
     found = [*_begun_twice(facts), *_ended_twice(facts, reported, folder), *_unstored(facts, reported)]
-    if all(source["kind"] != "output" for source in run["spec"]["metrics"]):  # lines may be lost with an agent
+    if all(source["kind"] != "output" for source in run["spec"]["metrics"] or ()):  # lines may be lost with an agent
         found += _wrong_restarts(facts, reported)
     return [f"run {run['id']}: {why}" for why in found]
 
