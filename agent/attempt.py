@@ -16,7 +16,7 @@ from agent.ending import FAILED, REFUSED, Ending, stopped_status
 from agent.folder.claim import ClaimRefused, claim_attempt, job_name
 from agent.folder.events import EventWriter
 from agent.folder.heartbeat import start_heartbeat
-from agent.folder.metric_reader import MetricReader, open_sources
+from agent.folder.metric_reader import MetricReader, open_sources, watch_trackers
 from agent.folder.rank_ends import RankEnd, first_failure, record_end, record_failure
 from agent.folder.run_folder import RunFolder
 from agent.program.inner_jobs import install_sbatch
@@ -32,6 +32,7 @@ from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
 from agent.sources import Sources
+from agent.sources.trackers import TrackerWatch
 from agent.stalls.watch import watch_stalls
 from agent.system.recorder import Recorder, start_recorder
 
@@ -49,6 +50,7 @@ class Attempt:
         self.events = EventWriter(folder, number)
         self.supervisor = Supervisor(self.placement.host, signals, self._record)
         self.sources: Sources | None = None  # of metrics; the first agent reads them
+        self.trackers: TrackerWatch | None = None  # of other tools, as far as there are sources
         self.reader: MetricReader | None = None
         self.pump = None if self.placement.starts_launcher else open_pump(folder, number, spec)
 
@@ -61,6 +63,8 @@ class Attempt:
             if not self._prepare():
                 return FAILED
             self.sources = open_sources(self.folder, self.number, self.spec, self.events, ranks=self.placement.world)
+            if self.sources:
+                self.trackers = watch_trackers(self.folder, self.number, self.spec, self.events)
         point = self._meet()
         if point is None:
             return stopped_status(self.signals)
@@ -142,7 +146,7 @@ class Attempt:
             start_heartbeat(self.folder, self.number, on_superseded=self.supervisor.supersede)
         pids = {process.rank: process.pid for process in started}
         stalls = None if what else watch_stalls(self.folder, self.number, self.spec, pids=pids, hosts=place.hosts)
-        self.reader = MetricReader(self.sources) if self.sources else None
+        self.reader = MetricReader(self.sources, self.trackers) if self.sources and self.trackers else None
         self.supervisor.observe(started, what, stalls=stalls)
 
     def _await_environment(self) -> None:

@@ -207,7 +207,7 @@ def _run_fields(run: Run | ListedRun, tags: Sequence[str]) -> dict[str, Any]:
         "job_id": job and job.external_id,
         "unknown_since": job and job.unknown_since,
         "waits_kind": pending_kind(job),
-        "unread": unread_view(run.unread),
+        "unread": unread_view(run.unread, run.latest),
         "reason": run_reason(run, job),
         "stopping": run.stop_requested_at is not None and run.state not in ENDED,
         "after_failure": is_after_failure(run),

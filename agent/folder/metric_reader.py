@@ -11,6 +11,8 @@ from agent.folder.events import EventWriter
 from agent.folder.run_folder import RunFolder
 from agent.program.work_folder import working_folder_of
 from agent.sources import Sources
+from agent.sources.places import Folders
+from agent.sources.trackers import TrackerWatch
 
 EVERY_S = 0.5
 LATE_EVERY_S = 0.05
@@ -36,11 +38,17 @@ def open_sources(
     )
 
 
+def watch_trackers(folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter) -> TrackerWatch:
+    """Return what notices other trackers. Call this before the ranks start."""
+    folders = Folders(str(folder.path), working_folder_of(spec, folder.path))
+    return TrackerWatch(folders, events.append_all, attempt)
+
+
 class MetricReader:
     """Reads the sources until `finish`: a file server that does not answer must not delay a signal to the ranks."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    def __init__(self, sources: Sources, trackers: TrackerWatch) -> None:
+        self._sources, self._trackers = sources, trackers
         self._should_end = threading.Event()
         self._thread = threading.Thread(target=self._read, name="metrics", daemon=True)
         self._thread.start()
@@ -62,8 +70,10 @@ class MetricReader:
             if not self._sources.poll():
                 time.sleep(LATE_EVERY_S)
         self._sources.end(is_well=is_well)
+        self._trackers.end()
 
     def _read(self) -> None:
         while not self._should_end.is_set():
             if not self._sources.poll():
+                self._trackers.poll()
                 self._should_end.wait(EVERY_S)

@@ -29,7 +29,7 @@ class Resumption(NamedTuple):
 
 def read_last_step(path: str) -> int | None:
     """Return the step of the file's last point, None without a point."""
-    return next((event["step"] for event in _read_backwards(path) if event["kind"] == "points"), None)
+    return next((event["step"] for event in read_backwards(path) if event["kind"] == "points"), None)
 
 
 class ResumptionFinder:
@@ -67,7 +67,7 @@ class ResumptionFinder:
 
     def _find(self, first_step: int, steps: Mapping[str, int]) -> Resumption | None:
         history = History(first_step)
-        for event in _read_backwards(self._path):
+        for event in read_backwards(self._path):
             if event["attempt"] < self._attempt:
                 moves = event["kind"] == "points" and any(steps.get(name) == MOVES for name in event["values"])
                 if moves and not history.add(event["attempt"], event["step"]):
@@ -81,7 +81,7 @@ class ResumptionFinder:
 def _steps_of_metrics(path: str, attempt: int) -> dict[str, int]:
     """Return the step of each metric of earlier attempts; MOVES for a metric of several steps."""
     steps: dict[str, int] = {}
-    for event in _read_backwards(path, MAX_NAMED_BYTES):
+    for event in read_backwards(path, MAX_NAMED_BYTES):
         if event["kind"] == "points" and event["attempt"] < attempt:
             for name in event["values"].keys() - OWN_METRICS:
                 if steps.setdefault(name, event["step"]) != event["step"]:
@@ -145,7 +145,7 @@ class Lowest:
         return 1 if self._first is None or self._second is None else self._second - self._first
 
 
-def _read_backwards(path: str, max_bytes: int = MAX_BYTES) -> Iterator[dict[str, Any]]:
+def read_backwards(path: str, max_bytes: int = MAX_BYTES) -> Iterator[dict[str, Any]]:
     """Yield the points and resumptions at the end of the file, the last one first; none if it cannot be read."""
     try:
         with open(path, "rb") as file:

@@ -53,6 +53,8 @@ def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pau
             show(behind.add_to(runs))
     for run in runs:
         out.print(_outcome(run), soft_wrap=True)
+        if run.unread is not None:
+            out.print(f"{run_name(run)}: {run.unread.sentence}", soft_wrap=True, markup=False)
     if is_search:
         out.print(sweep_line(client.search(experiment_id)), soft_wrap=True)
         return client.experiment(experiment_id).state is State.DONE

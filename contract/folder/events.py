@@ -109,6 +109,16 @@ class Stopped(_Event):
     signal: Line  # its name, as "SIGTERM"
 
 
+class Noticed(_Event):
+    """The agent saw that the program logs to another tracker, of which no metric is read.
+
+    A service of an earlier version counts the line as one that cannot be read.
+    """
+
+    kind: Literal["noticed"] = "noticed"
+    metrics: Line  # a sentence: which tracker, where, and what to set
+
+
 class Finished(_Event):
     """The run took all its steps."""
 
@@ -127,7 +137,7 @@ class Failed(_Event):
 
 
 Event = Annotated[
-    Started | CollectivesChosen | Resumed | Points | Saved | Paused | Stopped | Finished | Failed,
+    Started | CollectivesChosen | Resumed | Points | Saved | Paused | Stopped | Noticed | Finished | Failed,
     Field(discriminator="kind"),
 ]
 event_reader: TypeAdapter[Event] = TypeAdapter(Event)

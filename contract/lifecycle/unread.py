@@ -14,8 +14,9 @@ class Unread(BaseModel):
     # the last step that was stored when the events of earlier attempts were lost: the next attempt does not know them,
     # so the service counts which steps it repeats
     lost_history: int | None = None
+    metrics: str | None = None  # a sentence on another tracker, of which no metric is read
 
     @property
     def is_shown(self) -> bool:
         """Whether a person should know."""
-        return bool(self.lines or self.folder_gone)
+        return bool(self.lines or self.folder_gone or self.metrics)

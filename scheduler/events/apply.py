@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from contract.folder.events import Event, Points, Resumed, Saved, Started
+from contract.folder.events import Event, Noticed, Points, Resumed, Saved, Started
 from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from contract.spec.any_run import read_run
 from scheduler.events.folder_state import FolderState
-from scheduler.events.losses import count_repeated, note_losses_of_folder, note_torn_line
+from scheduler.events.losses import count_repeated, note_losses_of_folder, note_torn_line, note_tracker
 from scheduler.events.moments import Moments
 from scheduler.events.report import RunReport
 from scheduler.outcome.decide import Wait, decide, decide_on_event
@@ -99,7 +99,9 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, 
     for event in events:
         if isinstance(event, Resumed) and event.attempt <= run.attempt:  # so there are no more rows than attempts
             restarts.store_restart(db, run.id, event)
-        if isinstance(event, Points | Saved) or event.attempt != run.attempt:
+        if isinstance(event, Noticed):
+            note_tracker(run, event)
+        if isinstance(event, Points | Saved | Noticed) or event.attempt != run.attempt:
             continue
         if isinstance(event, Started) and run.state is State.PENDING:
             job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None

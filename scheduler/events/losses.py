@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from contract.folder.events import Event, Points, Resumed
+from contract.folder.events import Event, Noticed, Points, Resumed
 from contract.lifecycle.state import ENDED
 from contract.lifecycle.unread import Unread
 from scheduler.events.folder_state import FolderState
@@ -31,6 +31,11 @@ def note_torn_line(run: Run, report: RunReport) -> None:
         known = _known(run)
         more = {"lines": known.lines + 1, "size_bytes": known.size_bytes + report.tail.rest}
         _store(run, known.model_copy(update=more))
+
+
+def note_tracker(run: Run, event: Noticed) -> None:
+    """Keep what the agent says of another tracker, of which no metric is read."""
+    _store(run, _known(run).model_copy(update={"metrics": event.metrics}))
 
 
 def count_repeated(db: Session, run: Run, events: Sequence[Event]) -> None:

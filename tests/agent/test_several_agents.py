@@ -16,7 +16,7 @@ from contract.folder.run_folder import RunFolder
 from tests.testing.programs import agent_words, events_of, kinds_of, program_folder
 from tests.testing.servers import wait_for
 
-OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)"}
+OUTPUT = {"kind": "output", "pattern": r"step (?P<step>\d+) loss (?P<loss>\S+)", "rank": "any"}
 RESOURCES = {"kind": "slurm", "nodes": 2}
 LAST_LINE = "if [ $RANK = 1 ]; then until [ -e go ]; do sleep 0.05; done; printf 'step 7 loss 0.25{end}'; fi"
 

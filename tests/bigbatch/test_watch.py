@@ -18,6 +18,7 @@ from bigbatch.terminal.progress import describe_progress, state_name, summarize
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.reason import Retried, RunFailed, RunPaused
 from contract.lifecycle.state import State
+from contract.lifecycle.unread import Unread
 from contract.settings import Settings
 from migrations.commands import upgrade
 from store import clusters
@@ -85,6 +86,21 @@ def test_watch_ends_with_0_when_every_run_is_done(
     assert any("2 running" in line and "3/44  loss 0.25" in line for line in between)
     assert one == f"run {created.runs[0]} schedule.rate=0.05: held-out accuracy 95.00 %"
     assert two == f"run {created.runs[1]} schedule.rate=0.1: held-out accuracy 95.00 % (best 96.25 %)"
+
+
+def test_watch_names_another_tracker_of_which_no_metric_is_read(
+    client: Client, site: Site, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = client.create(SPEC)
+    words = "this run logs to wandb (wandb/run-1), and Bigbatch reads no metric of it"
+
+    def end() -> None:
+        for run_id in created.runs:
+            seed_runs.move(site, run_id, [*TO_RUNNING, State.DONE], unread=Unread(metrics=words))
+
+    Between(end).looks(monkeypatch)
+    lines = call("watch", created.id).out.splitlines()
+    assert lines.count(f"run {created.runs[0]} schedule.rate=0.05: {words}") == 1
 
 
 @pytest.mark.parametrize("end", [State.FAILED, State.CANCELLED])

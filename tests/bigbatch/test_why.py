@@ -68,6 +68,19 @@ def test_show_and_why_tell_what_could_not_be_read(client: Client, site: Site, ca
     assert (first.lines, first.size_bytes, first.folder_gone, second) == (3, 1210, False, None)
 
 
+def test_another_tracker_is_named_until_the_run_has_a_metric(client: Client, site: Site, call: Call) -> None:
+    made = client.create(SPEC)
+    words = "this run logs to wandb (wandb/run-1), and Bigbatch reads no metric of it"
+    with transaction(site.engine) as db:
+        db.get_one(Run, made.runs[0]).unread = Unread(metrics=words)
+        db.get_one(Run, made.runs[0]).latest = {"compute_s": 0.5, "system/n1/cpu": 0.1}
+        db.get_one(Run, made.runs[1]).unread = Unread(metrics=words)
+        db.get_one(Run, made.runs[1]).latest = {"loss": 0.5}
+    assert call("show", made.id).out.splitlines()[-1] == f"run {made.runs[0]}: {words}"
+    assert call("why", made.runs[0]).out.splitlines()[0] == words
+    assert words not in call("why", made.runs[1]).out
+
+
 def test_why_of_a_task_that_never_began_names_no_rank(client: Client, site: Site, call: Call) -> None:
     run_id = client.create(SPEC).runs[0]
     seed_runs.move(site, run_id, seed_runs.TO_RUNNING[:-1])

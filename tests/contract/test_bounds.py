@@ -36,6 +36,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "saved": {"kind": "saved", "attempt": 1, "at": 0, "step": 1, "stall_s": 1, "write_s": 1, "size_bytes": 1},
     "paused": {"kind": "paused", "attempt": 1, "at": 0, "step": 1, "saved_step": 1, "reason": "SIGTERM"},
     "finished": {"kind": "finished", "attempt": 1, "at": 0, "step": 1},
+    "noticed": {"kind": "noticed", "attempt": 1, "at": 0, "metrics": "this run logs to wandb"},
     "failed": {"kind": "failed", "attempt": 1, "at": 0, "rank": 1, "reason": "no"},
 }
 NUMBERS = ("attempt", "at", "world", "steps", "step", "saved_step", "lost_steps", "size_bytes", "rank", "stall_s")

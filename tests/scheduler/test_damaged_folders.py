@@ -5,7 +5,7 @@ import shutil
 import pytest
 from sqlalchemy import select
 
-from contract.folder.events import Finished, Points, Resumed, Started
+from contract.folder.events import Finished, Noticed, Points, Resumed, Started
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import OutputMissing, ReportDamaged
@@ -196,6 +196,14 @@ def test_a_new_folder_of_a_later_attempt_is_read_from_its_beginning(
     report(far_context, far_run_id, started(2), *points(1, attempt=2))
     ingest(far_context)
     assert (read(far_context, far_run_id).state, restarts(far_context)) == (State.RUNNING, [(2, 0, 5)])
+
+
+def test_what_the_agent_noticed_of_another_tracker_is_stored(context: Context, run_ids: list[int]) -> None:
+    submit_queued(context)
+    report(context, run_ids[0], STARTED, Noticed(attempt=1, at=1.0, metrics="this run logs to wandb"))
+    ingest(context)
+    run = read(context, run_ids[0])
+    assert (run.state, run.unread) == (State.RUNNING, Unread(metrics="this run logs to wandb"))
 
 
 def test_lines_that_cannot_be_read_are_counted_of_all_files(context: Context, run_ids: list[int]) -> None:

@@ -70,3 +70,9 @@ test("what could not be read of a run's files is one line with its counts", asyn
   open({ unread: { lines: 3, size_bytes: 210, folder_gone: false, sentence } });
   expect(await screen.findByText(`Damaged files: ${sentence}.`)).toBeVisible();
 });
+
+test("a run that logs to another tracker says what to set", async () => {
+  const sentence = "this run logs to wandb (wandb/run-1), and Bigbatch reads no metric of it";
+  open({ unread: { lines: 0, size_bytes: 0, folder_gone: false, sentence } });
+  expect(await screen.findByText(`Metrics: ${sentence}.`)).toBeVisible();
+});
