@@ -117,6 +117,8 @@ class Start:
     ) -> RankProcess:
         environment = {name: value for name, value in os.environ.items() if name not in OF_THE_AGENT}
         environment.setdefault("PYTHONUNBUFFERED", "1")
+        # otherwise all runs of a user share one database of trackio, and nobody notices that a run logs to it
+        environment.setdefault("TRACKIO_DIR", str(self._folder.path / "trackio"))
         if self._point.host == LOOPBACK:
             # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
             environment.setdefault("GLOO_SOCKET_IFNAME", "lo" if os.path.exists("/sys/class/net/lo") else "lo0")

@@ -47,18 +47,31 @@ def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pau
     """
     runs: list[RunView] = []
     is_search = getattr(client.experiment(experiment_id).spec, "search", None) is not None
-    behind = QueueReason(client)
+    behind, noted = QueueReason(client), 0
     with show_progress(out) as show:
         for runs in poll_runs(client, experiment_id, is_search=is_search, pause=pause):
             show(behind.add_to(runs))
+            noted = noted or _print_note(out, runs)
     for run in runs:
         out.print(_outcome(run), soft_wrap=True)
-        if run.unread is not None:
-            out.print(f"{run_name(run)}: {run.unread.sentence}", soft_wrap=True, markup=False)
+        if run.id != noted:
+            _print_note(out, [run])
     if is_search:
         out.print(sweep_line(client.search(experiment_id)), soft_wrap=True)
         return client.experiment(experiment_id).state is State.DONE
     return all(run.state is State.DONE for run in runs)
+
+
+def _print_note(out: Console, runs: Sequence[RunView]) -> int:
+    """Print the first note on what the service does not read of a run; return the run's id, 0 without a note.
+
+    The other runs of a sweep have the same note, so theirs wait for the end.
+    """
+    for run in runs:
+        if run.unread is not None:
+            out.print(f"{run_name(run)}: {run.unread.sentence}", soft_wrap=True, markup=False)
+            return run.id
+    return 0
 
 
 class QueueReason:

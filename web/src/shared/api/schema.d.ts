@@ -6271,8 +6271,8 @@ export interface components {
         JsonLines: {
             /**
              * File
-             * @description The file: a path in the run's folder, or an absolute path, of which only what is written after the start is
-             *     read.
+             * @description The file: a path in the run's folder, else in the folder in which the program starts, or an absolute path, of
+             *     which only what is written after the start is read.
              * @example metrics.jsonl
              */
             file: string;
@@ -7781,7 +7781,7 @@ export interface components {
         };
         /**
          * Output
-         * @description Lines of the program's output that match a regular expression.
+         * @description Lines of the program's output that match a regular expression: those of rank 0, or of the rank that is named.
          */
         Output: {
             /**
@@ -7796,6 +7796,15 @@ export interface components {
              * @example step (?P<step>\d+) loss (?P<loss>\S+)
              */
             pattern: string;
+            /**
+             * Rank
+             * @description The rank whose lines are read; `mean`: the mean over the ranks that print a step, which is stored once all of
+             *     them have printed a later step or have ended; `any`: the lines of all ranks as one stream, for programs in which
+             *     each step is printed by one rank alone.
+             * @default 0
+             * @example 3
+             */
+            rank: number | ("mean" | "any");
         };
         /**
          * Overlap
@@ -9051,15 +9060,15 @@ export interface components {
             launcher: "srun" | "torchrun" | "mpirun" | "plain";
             /**
              * Metrics
-             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes.
-             * @default []
+             * @description Files from which the agent reads metrics while they grow, besides what `bigbatch.log` writes; null: TensorBoard's
+             *     event files in the run's folder, if there are any; an empty list: none.
              * @example [
              *       {
              *         "kind": "tensorboard"
              *       }
              *     ]
              */
-            metrics: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[];
+            metrics?: (components["schemas"]["TensorBoard"] | components["schemas"]["JsonLines"] | components["schemas"]["Output"])[] | null;
             /**
              * Outputs
              * @description Files and folders that the program writes into the run's folder, by name: `{outputs.model}` in the command stands
@@ -10884,7 +10893,7 @@ export interface components {
             state: components["schemas"]["State"];
             /**
              * Step
-             * @description The newest stored step; 0 before the first.
+             * @description The newest stored step, 0 before the first; of a program that is done and counts from 0, the step after it.
              * @example 1200
              */
             step: number;
@@ -11627,7 +11636,7 @@ export interface components {
             state: components["schemas"]["State"];
             /**
              * Step
-             * @description The newest stored step; 0 before the first.
+             * @description The newest stored step, 0 before the first; of a program that is done and counts from 0, the step after it.
              * @example 1200
              */
             step: number;
@@ -13433,8 +13442,9 @@ export interface components {
         TensorBoard: {
             /**
              * Folder
-             * @description Folder with the event files, also in folders below it: a path in the run's folder, or an absolute path, of which
-             *     only what is written after the start is read; null: the run's folder.
+             * @description Folder with the event files, also in folders below it: a path in the run's folder, else in the folder in which
+             *     the program starts, or an absolute path, of which only what is written after the start is read; null: the run's
+             *     folder.
              * @example tensorboard
              */
             folder?: string | null;
