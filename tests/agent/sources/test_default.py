@@ -10,6 +10,8 @@ from contract.folder.run_folder import RunFolder
 from tests.testing.event_files import append, scalars
 from tests.testing.programs import events_of, program_folder, run_agent
 
+HOUSE = Path(__file__).parents[3]  # of `import bigbatch`
+
 
 def losses(folder: RunFolder) -> list[tuple[int, Any]]:
     return [(event.step, dict(event.values)) for event in events_of(folder) if isinstance(event, Points)]
@@ -51,5 +53,5 @@ def test_only_a_source_that_was_asked_for_says_that_there_is_no_event_file(
 def test_what_the_script_logs_itself_stays_the_same(tmp_path: Path) -> None:
     script = "import bigbatch; [bigbatch.log(step=step, loss=1 / step) for step in (1, 2)]"
     folder = program_folder(tmp_path, ["python3", "-c", script])
-    assert run_agent(folder) == 0
+    assert run_agent(folder, environment={"PYTHONPATH": str(HOUSE)}) == 0
     assert losses(folder) == [(1, {"loss": 1.0}), (2, {"loss": 0.5})]

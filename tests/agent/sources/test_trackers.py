@@ -57,7 +57,7 @@ def test_a_run_that_has_metrics_or_wants_none_is_told_nothing(
     tmp_path: Path, command: str, fields: dict[str, Any]
 ) -> None:
     folder = program_folder(tmp_path, command, **fields)
-    assert run_agent(folder) == 0
+    assert run_agent(folder, environment={"PYTHONPATH": str(Path(__file__).parents[3])}) == 0
     assert noticed(folder) == []
     assert "logs to" not in folder.log.read_text()
 
