@@ -15,21 +15,17 @@ from bigbatch.client import Client
 from bigbatch.commands.watch import QueueReason, watch_to_end
 from bigbatch.polling import Pause, retry_until_answered
 from bigbatch.terminal.progress import describe_progress, state_name, summarize
-from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.reason import Retried, RunFailed, RunPaused
 from contract.lifecycle.state import State
 from contract.lifecycle.unread import Unread
 from contract.settings import Settings
 from migrations.commands import upgrade
-from store import clusters
-from store.session import engine_for, transaction
+from store.session import engine_for
 from tests.testing import seed_runs
 from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, Site, serving
 from tests.testing.seed_runs import TO_RUNNING
 from tests.testing.servers import free_port, wait_for
-
-ONE = SPEC.replace("[0.05, 0.1]", "[0.05]")
 
 
 @pytest.fixture(autouse=True)
@@ -232,18 +228,9 @@ def test_logs_follows_until_the_run_ends(
 
 
 @pytest.mark.ring("gate")
-def test_a_run_behind_others_says_which_runs_have_the_ranks(client: Client, site: Site) -> None:
-    holder, waiting = client.create(ONE), client.create(ONE)
-    with transaction(site.engine) as db:
-        clusters.store_report(db, "local", ClusterReport(partitions=[], nodes=[], queue=[], ranks=2), None)
-    seed_runs.move(site, holder.runs[0], TO_RUNNING)
-    (run,) = QueueReason(client).add_to(list(client.runs(waiting.id)))
-    line = describe_progress(run)
-    assert line.startswith(f"queued: waits: needs 1 of this machine's 2 ranks; run {holder.runs[0]} has 1")
-
-
-@pytest.mark.ring("gate")
-def test_the_reason_in_the_queue_is_asked_once_in_a_while_and_not_beside_a_run_that_goes_on(client: Client) -> None:
+def test_a_run_behind_others_says_which_have_the_ranks_asked_once_in_a_while_and_not_beside_a_run_that_goes_on(
+    client: Client,
+) -> None:
     waiting = client.create(SPEC)
     asked: list[int] = []
     now = [0.0]
@@ -251,13 +238,14 @@ def test_the_reason_in_the_queue_is_asked_once_in_a_while_and_not_beside_a_run_t
     class Counting:
         def run(self, run_id: int) -> SimpleNamespace:
             asked.append(run_id)
-            return SimpleNamespace(reason="waits")
+            return SimpleNamespace(reason="waits: run 7 has 2")
 
     behind, runs = QueueReason(cast(Client, Counting()), now=lambda: now[0]), list(client.runs(waiting.id))
     for at in (0.0, 1.0, 4.9, 5.0):
         now[0] = at
-        assert behind.add_to(runs)[0].reason == "waits"
+        assert behind.add_to(runs)[0].reason == "waits: run 7 has 2"
     assert asked == [waiting.runs[0]] * 2
+    assert describe_progress(behind.add_to(runs)[0]) == "queued: waits: run 7 has 2"
     going_on = [runs[0], runs[1].model_copy(update={"state": State.RUNNING})]
     assert [run.reason for run in behind.add_to(going_on)] == [None, None]
 
