@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from contract.diagnosis.consequences import is_consequence
 from contract.folder.bounds import LINE_CHARS, MAX_RANKS, printable, shorten
 from contract.lifecycle.failure import FailureKind
 
@@ -18,7 +19,8 @@ EVIDENCE_CHARS = 500  # of a line
 BUDGET_S = 5.0  # a hundred times the time that a log of LOG_CHARS takes
 LAST_CHARS, LAST_LINES = 20_000, 5  # of a log's end that no pattern knows
 TOOLS = ("srun: ", "slurmstepd", "bigbatch: ")  # print lines of their own into the log
-LABEL = r"^(?:(?P<label>\d{1,9}): )?+"  # srun --label: the rank that printed the line
+# srun --label and the agent: the rank that printed the line; then what torchrun and torch write before it
+LABEL = r"^(?: {0,8}+(?P<label>\d{1,9}): )?+(?:\[default\d{1,9}\]: ?+)?+(?:\[rank(?P<inner>\d{1,9})\]: ?+)?+"
 TASK = r"srun: error: (?P<host>[\w.-]++): tasks? (?P<ranks>[\d,-]++): "
 CRASHES = "Killed|Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception"
 
@@ -41,6 +43,7 @@ PATTERN_TEXTS = [
     (FailureKind.PYTHON_ERROR, LABEL + r"(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: |$)"),
     (FailureKind.UNKNOWN, TASK + r"Exited with exit code \d+"),
 ]
+LABELLED = re.compile(LABEL)
 PREFIX = re.compile(f"^(?:{TASK})|{LABEL}")
 PATTERNS = [(kind, re.compile(pattern, re.M)) for kind, pattern in PATTERN_TEXTS]
 # After this line srun ends all other ranks and reports how each rank ended.
@@ -66,24 +69,28 @@ def find_failure_line(log: str, *, missed: int | None = None, echoes: Collection
     """Return the most specific failure line of a log's last LOG_CHARS characters; None without one.
 
     Of several equally specific lines, return the first line of rank `missed`, else the first line. Python errors of the
-    ranks `echoes` do not count, because these ranks failed as a consequence of another rank's failure.
+    ranks `echoes` do not count, because these ranks failed as a consequence of another rank's failure; other errors
+    that are consequences count if there is no cause.
     """
     until = time.monotonic() + BUDGET_S
     log = "\n".join(shorten(line, LINE_CHARS) for line in log[-LOG_CHARS:].split("\n"))
     step_kill = STEP_KILL.search(log)
     for kind, pattern in PATTERNS:
         follows_step_kill = kind in (FailureKind.SIGNAL, FailureKind.UNKNOWN)
-        first = None
+        first = consequence = None
         for line in _matching_lines(
             kind, pattern, log[: step_kill.start()] if step_kill and follows_step_kill else log, missed
         ):
             if kind is FailureKind.PYTHON_ERROR and line.rank in echoes:
                 continue
+            if kind is FailureKind.PYTHON_ERROR and is_consequence(line.text) and time.monotonic() <= until:
+                consequence = consequence or line
+                continue
             first = first or line
             if missed is None or line.rank == missed or time.monotonic() > until:
                 return line if line.rank == missed else first
-        if first or time.monotonic() > until:
-            return first
+        if first or consequence or time.monotonic() > until:
+            return first or consequence
     return None
 
 
@@ -103,15 +110,15 @@ def find_last_output(log: str, rank: int | None) -> str:
 
 
 def _split_label(line: str) -> tuple[int | None, str]:
-    label, separator, text = line.partition(": ")
-    is_label = bool(separator) and len(label) < 10 and label.isascii() and label.isdigit()
-    return (int(label), text) if is_label else (None, line)
+    found = LABELLED.match(line)
+    label = found and (found["label"] or found["inner"])
+    return (int(label), line[found.end() :]) if found and label else (None, line)
 
 
 def _matching_lines(kind: FailureKind, pattern: re.Pattern[str], log: str, missed: int | None) -> Iterator[LogLine]:
     for found in pattern.finditer(log):
         groups = found.groupdict()
-        ranks = _parse_ranges(groups.get("ranks") or groups.get("label") or "")
+        ranks = _parse_ranges(groups.get("ranks") or groups.get("label") or groups.get("inner") or "")
         is_missed = any(missed in part for part in ranks)
         rank = missed if is_missed else min((part.start for part in ranks), default=None)
         yield LogLine(kind, _line_at(log, found.start()), rank, groups.get("host"))

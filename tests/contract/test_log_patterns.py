@@ -41,6 +41,12 @@ HOSTILE = [
     "a.Error",
     "a.aError:",
     "1: ",
+    " 1: ",
+    " ",
+    "[rank1]: ",
+    "[rank1]",
+    "[default1]:",
+    "[rank1]: RuntimeError: Connection closed by peer\n",
     "9",
     "a",
     "\n",
@@ -102,6 +108,9 @@ def test_a_number_that_is_no_rank_is_no_label() -> None:
         ("srun: error: n1: task 4: Segmentation fault", FailureKind.SIGNAL, 4, "n1"),
         ("1: torch.cuda.SomeError: no", FailureKind.PYTHON_ERROR, 1, None),
         ("1: KeyError", FailureKind.PYTHON_ERROR, 1, None),
+        ("[rank3]: KeyError: 'lr'", FailureKind.PYTHON_ERROR, 3, None),
+        ("[default0]:[rank3]: KeyError: 'lr'", FailureKind.PYTHON_ERROR, 3, None),
+        ("1: [rank3]: ImportError: no lr", FailureKind.WRONG_ENVIRONMENT, 1, None),
         ("srun: error: n1: task 0: Exited with exit code 4", FailureKind.UNKNOWN, 0, "n1"),
     ],
 )
@@ -112,6 +121,28 @@ def test_every_pattern_finds_its_line(
     line = find_failure_line(f"{around}\nepoch 1\n{text}\n\n")
     assert line is not None
     assert (line.kind, line.rank, line.host, line.line) == (kind, rank, host, text)
+
+
+LOST = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:2949"
+CHILD = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: "
+COMMAND = "subprocess.CalledProcessError: Command '['python', 'train.py']' returned non-zero exit status 1."
+
+
+@pytest.mark.parametrize("consequence", [f"[rank0]: {LOST}", f"0: [rank0]: {LOST}", CHILD, f"0: {CHILD}", COMMAND])
+def test_a_cause_counts_before_a_consequence_that_precedes_it(consequence: str) -> None:
+    line = find_failure_line(f"{consequence}\n[rank1]: ValueError: first\n[rank2]: ValueError: second\n")
+    assert line is not None
+    assert (line.rank, line.text) == (1, "ValueError: first")
+    alone = find_failure_line(f"{consequence}\nsrun: error: n1: task 0: Exited with exit code 1\n")
+    assert alone is not None
+    assert alone.line == consequence.strip(), "without a cause it is the evidence"
+
+
+def test_a_label_may_be_aligned_to_the_right() -> None:
+    line = find_failure_line("10: step 1\n 3: KeyError: 'lr'\n")
+    assert line is not None
+    assert (line.rank, line.text) == (3, "KeyError: 'lr'")
+    assert find_last_output("10: step 1\n 3: no lr\n[rank3]: at all\n", 3) == "no lr\nat all"
 
 
 def test_the_end_of_a_long_line_is_read() -> None:

@@ -4,6 +4,7 @@ import sys
 import time
 import traceback
 
+from contract.diagnosis.consequences import ECHO_TEXTS
 from contract.folder.rank_failure import RankFailure, has_cause
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
@@ -11,15 +12,6 @@ from trainers.collectives.wire.rank_lost import RankLost
 from trainers.ranks.error_kind import classify_error
 from trainers.ranks.rank_info import RankInfo
 
-# When one rank fails, the connections of the other ranks break. Errors of gloo, NCCL and the store with these texts
-# are echoes: consequences of another rank's failure.
-ECHO_TEXTS = (
-    "Connection closed by peer",
-    "Connection reset by peer",
-    "Connection was likely closed",
-    "Broken pipe",
-    "remote process exited",
-)
 CAUSE_TIMEOUT_S = 3.0  # how long an echo waits for the record of the rank that failed first
 # all ranks wait at once: each looks at one file, after 0.02 s, then after half as long again, up to a second
 FIRST_POLL_S, POLL_S, SLOWER = 0.02, 1.0, 1.5
@@ -86,6 +78,7 @@ def one_line(text: str) -> str:
 
 
 def _is_echo(error: BaseException) -> bool:
+    """Return whether the error is a consequence: when one rank fails, the connections of the other ranks break."""
     is_about_connections = isinstance(error, ConnectionError) or any(text in str(error) for text in ECHO_TEXTS)
     return is_about_connections and _raising_package(error) in ("trainers", "torch")
 

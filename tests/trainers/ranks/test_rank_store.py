@@ -15,9 +15,9 @@ from torch.distributed import (  # type: ignore[attr-defined]  # not all are in 
     TCPStore,
 )
 
+from contract.diagnosis.consequences import ECHO_TEXTS
 from trainers.collectives.wire import handshakes
 from trainers.collectives.wire.handshake import Identity
-from trainers.ranks.rank_failures import ECHO_TEXTS
 from trainers.ranks.rank_store import protocol
 from trainers.ranks.rank_store.client import RankStore
 from trainers.ranks.rank_store.protocol import LIMIT_BYTES, MessageBuffer, encode
