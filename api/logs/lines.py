@@ -5,7 +5,9 @@ import re
 from contract.api.curves import LogLevel
 
 HEAD = 400  # characters of a line in which its rank and its level are looked for
-LABEL = re.compile(r" {0,8}(\d{1,9}): ?")  # srun --label: right-aligned, and without its last space before a line's end
+LABEL = re.compile(
+    r" {0,8}(\d{1,9}): ?"
+)  # as of srun --label: right-aligned, and without its last space before a line's end
 NAMED = re.compile(r"\s*\[rank ?(\d{1,9})\]:? ?", re.I)  # PyTorch's "[rank3]: Traceback", and "[rank 3] step 7"
 WORD = re.compile(r"\b(?:(DEBUG)|(INFO)|(WARN(?:ING)?)|(ERROR|CRITICAL|FATAL))\b")
 WARNING = re.compile(r"\w*Warning: |[Ww]arning: ")
@@ -22,7 +24,7 @@ ORDER = {level: number for number, level in enumerate(LogLevel)}
 def split_rank(line: str, *, labels_are_ranks: bool = True) -> tuple[int | None, str]:
     """Return the rank that a line names, None without one, and the line without rank and label.
 
-    `labels_are_ranks`: srun started a process for each rank; else its labels number nodes.
+    `labels_are_ranks`: srun or the agent labelled the lines; else a number at the beginning is the program's own.
     """
     label = LABEL.match(line)
     text = line[label.end() :] if label else line

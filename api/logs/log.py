@@ -22,7 +22,7 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_OFFSET = 2**62  # of a file
 LOCAL = "local"  # the cluster of this machine
 UNFINISHED_S = 5.0  # for so long the end of a line may follow
-NODE_LAUNCHERS = ("torchrun", "mpirun")  # srun starts their agents, one a node: its labels are no ranks
+NODE_LAUNCHERS = ("torchrun", "mpirun")  # the agents label the lines of their ranks, not srun
 
 Offset = Annotated[
     int | None,
@@ -110,10 +110,7 @@ def _part(file: RegularFile, start: int, limit: int) -> LogPart:
 
 
 def _matches(file: RegularFile, run: Run, query: LogQuery, *, start: int, end: int, limit: int) -> LogPart:
-    # on this machine the engine labels the lines of its ranks, and programs do not
-    is_program = run.spec.get("kind") == "program"
-    is_labelled = not is_program if run.cluster == LOCAL else run.spec.get("launcher") not in NODE_LAUNCHERS
-    query = replace(query, labels_are_ranks=is_labelled)
+    query = replace(query, labels_are_ranks=_has_labels(run))
     end = min(end, _end_of_lines(file))
     start = min(start, end)
     found = search(file, query, first=start, end=end, limit=limit)
@@ -125,6 +122,16 @@ def _matches(file: RegularFile, run: Run, query: LogQuery, *, start: int, end: i
         note=_note(found.start, start, end, file.size),
         names_ranks=found.names_ranks,
     )
+
+
+def _has_labels(run: Run) -> bool:
+    """Return whether lines begin with their rank: the agent labels the lines of a program with several ranks only."""
+    spec = run.spec
+    if spec.get("kind") != "program" or (run.cluster != LOCAL and spec.get("launcher") not in NODE_LAUNCHERS):
+        return True
+    resources = spec.get("resources") or {}
+    ranks = int(resources.get("nodes") or 1) * int(resources.get("ranks_per_node") or 1)
+    return ranks > 1 or bool(resources.get("many_core"))
 
 
 def _end_of_lines(file: RegularFile) -> int:

@@ -49,16 +49,21 @@ def command_of(script: str) -> str:
     return script.splitlines()[-1]
 
 
-def srun(log: str, cpus: int, *, default_log: str) -> str:
+def label(launcher: str) -> str:
+    """Return srun's option for labels: below torchrun the agent labels the lines, as a task has several ranks."""
+    return "" if launcher == "torchrun" else "--label "
+
+
+def srun(launcher: str, log: str, cpus: int, *, default_log: str) -> str:
     """Return how srun starts the agents: submitit's own log comes first, and the later option counts."""
-    options = f"--output={log} --open-mode=append --label --kill-on-bad-exit=1 --cpus-per-task={cpus}"
+    options = f"--output={log} --open-mode=append {label(launcher)}--kill-on-bad-exit=1 --cpus-per-task={cpus}"
     return f"srun --unbuffered --output {default_log}/%j_%t_log.out {options}"
 
 
-def step(tasks: int, cpus: int, gpus: int) -> str:
+def step(launcher: str, tasks: int, cpus: int, gpus: int) -> str:
     """Return how the packer starts the step of one run of a shared job."""
     options = f"--exact --nodes=1 --ntasks={tasks} --ntasks-per-node={tasks} --mem=0 --gres=gpu:{gpus}"
-    log = "'--output={}/out.log' --open-mode=append --label --kill-on-bad-exit=1"
+    log = f"'--output={{}}/out.log' --open-mode=append {label(launcher)}--kill-on-bad-exit=1"
     return f"srun --unbuffered {options} {log} --cpus-per-task={cpus}"
 
 
@@ -76,9 +81,9 @@ def test_srun_starts_an_agent_for_each_process_of_the_launcher(
     assert request_of(alone) == {**shape, "output": f"{ALONE}/out.log"}
     assert request_of(array) == {**shape, "output": f"{ARRAY}/%a/out.log", "array": "0-2%2"}
     log = f"{ALONE}/out.log"
-    assert command_of(alone) == f"{srun(log, cpus, default_log=ALONE)} {AGENT} {ALONE} --attempt 2"
+    assert command_of(alone) == f"{srun(launcher, log, cpus, default_log=ALONE)} {AGENT} {ALONE} --attempt 2"
     log = f"{ARRAY}/%a/out.log"
-    assert command_of(array) == f"{srun(log, cpus, default_log=ARRAY)} {AGENT} {TASK} --attempt 2"
+    assert command_of(array) == f"{srun(launcher, log, cpus, default_log=ARRAY)} {AGENT} {TASK} --attempt 2"
 
 
 def test_the_agent_of_mpirun_replaces_the_batch_script_and_gets_its_warning() -> None:
@@ -108,7 +113,7 @@ def test_a_shared_job_asks_for_all_its_runs_and_each_step_for_its_own(
         "signal": "USR2@90",
         "output": f"{ARRAY}/%a/job.log",
     }
-    each = f"{step(tasks, cpus, gpus)} {AGENT} {{}} --attempt 2"
+    each = f"{step(launcher, tasks, cpus, gpus)} {AGENT} {{}} --attempt 2"
     assert command_of(script) == f"{AGENT} --pack {TASK} --attempt 2 -- {each}"
 
 

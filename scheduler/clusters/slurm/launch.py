@@ -28,6 +28,7 @@ class Launch(NamedTuple):
     cpus_per_task: int
     uses_srun: bool = True
     srun_options: Sequence[str] = ()
+    task_is_rank: bool = True  # else srun's labels would number nodes, and the agent labels the lines of its ranks
 
 
 def find_launch(
@@ -47,9 +48,9 @@ def find_launch(
     command = f"{agent_python} -I -S -u {agent}"
     nodes, tasks = spec.tasks
     launch = Launch(command, f"{command} --pack", nodes, tasks, _task_cpus(spec, resources), srun_options=options)
-    return (
-        launch._replace(uses_srun=False, tasks_per_node=resources.node_ranks) if spec.launcher == "mpirun" else launch
-    )
+    if spec.launcher == "mpirun":
+        return launch._replace(uses_srun=False, tasks_per_node=resources.node_ranks, task_is_rank=False)
+    return launch._replace(task_is_rank=spec.launcher != "torchrun")
 
 
 def _task_cpus(spec: ProgramSpec, resources: SlurmResources) -> int:

@@ -91,11 +91,11 @@ def _first_start(folder: str, attempt: int) -> str:
 def _srun_options(survives_workers: bool, launch: Launch, log: str) -> list[str]:
     """Return how srun starts the processes of a run; later options override submitit's."""
     return [
-        # all ranks write one log, each line labelled with its rank; the end of one rank ends all, unless the rule
-        # survives the loss of workers
+        # all ranks write one log, each line labelled with its rank (below torchrun by the agent); the end of one rank
+        # ends all, unless the rule survives the loss of workers
         f"--output={log}",
         "--open-mode=append",
-        "--label",
+        *(["--label"] if launch.task_is_rank else []),
         f"--kill-on-bad-exit={int(not survives_workers)}",
         f"--cpus-per-task={launch.cpus_per_task}",  # srun does not inherit the option from sbatch
         *launch.srun_options,

@@ -65,24 +65,29 @@ def test_a_traceback_is_an_error_as_a_whole_among_lines_of_other_ranks(client: T
     assert lines(client, level="debug") == LOG.splitlines()
 
 
-def test_labels_of_nodes_are_no_ranks(client: TestClient, log: Path, sqlite_engine: Engine) -> None:
-    with transaction(sqlite_engine) as db:
-        run = db.get_one(Run, 1)
-        run.spec = {**run.spec, "kind": "program", "launcher": "torchrun"}
-    log.write_text("1: [rank9]: Traceback (most recent call last):\n1: no rank\n")
-    assert lines(client, rank=1) == []
-    assert lines(client, rank=9) == ["1: [rank9]: Traceback (most recent call last):"]
+def test_the_agent_labels_the_lines_of_a_launchers_ranks(client: TestClient, log: Path, sqlite_engine: Engine) -> None:
+    make_program(sqlite_engine, launcher="torchrun", resources={"kind": "slurm", "nodes": 2})
+    log.write_text("1: [rank1]: Traceback (most recent call last):\n0: no rank\n")
+    assert lines(client, rank=1) == ["1: [rank1]: Traceback (most recent call last):"]
+    assert lines(client, rank=0) == ["0: no rank"]
 
 
-def test_on_this_machine_the_engine_labels_lines_and_programs_do_not(
-    client: TestClient, failed_run: RunFolder, sqlite_engine: Engine
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_on_this_machine_lines_have_labels_where_a_program_has_several_ranks(
+    client: TestClient, failed_run: RunFolder, sqlite_engine: Engine, ranks: int
 ) -> None:
     failed_run.log.write_text("0: step 1\n1: step 1\n")
     assert (part(client, rank=1)["text"], part(client, rank=1)["names_ranks"]) == ("1: step 1\n", True)
-    with transaction(sqlite_engine) as db:
+    make_program(sqlite_engine, resources={"kind": "local", "ranks_per_node": ranks})
+    found = ("1: step 1\n", True) if ranks > 1 else ("", False)
+    assert (part(client, rank=1)["text"], part(client, rank=1)["names_ranks"]) == found
+
+
+def make_program(engine: Engine, **fields: Any) -> None:
+    """Let run 1 be a program with these fields."""
+    with transaction(engine) as db:
         run = db.get_one(Run, 1)
-        run.spec = {**run.spec, "kind": "program"}
-    assert (part(client, rank=1)["text"], part(client, rank=1)["names_ranks"]) == ("", False)
+        run.spec = {**run.spec, "kind": "program", **fields}
 
 
 @pytest.mark.ring("gate", others="all")
