@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,7 +53,10 @@ class Attempt:
         self.sources: Sources | None = None  # of metrics; the first agent reads them
         self.trackers: TrackerWatch | None = None  # of other tools, as far as there are sources
         self.reader: MetricReader | None = None
-        self.pump = None if self.placement.starts_launcher else open_pump(folder, number, spec)
+        place = self.placement
+        # on Slurm srun labels the lines of each task, and the agent of the launcher srun is one
+        labels = place.world if place.is_local and place.world > 1 else 0
+        self.pump = None if place.starts_launcher else open_pump(folder, number, spec, labels=labels)
 
     def run(self) -> int:
         """Start the ranks, wait for their end, report, and return the exit status."""
@@ -164,10 +168,12 @@ class Attempt:
         """Record the end of a rank; a launcher's own failure counts only if none of its ranks recorded one."""
         if end.what and first_failure(self.folder, self.number):
             return
+        said: Iterable[str] = ()
         if self.pump and end.is_failure:
             self.pump.await_end_of(end.rank, LAST_LINES_S)
+            said = self.pump.last_words(end.rank)
         is_shared = self.placement.agents > 1 and not end.what
-        record_end(self.folder, self.number, end, is_shared=is_shared)
+        record_end(self.folder, self.number, end, is_shared=is_shared, said=said, world=self.placement.world)
         if end.is_failure:
             print(f"bigbatch: {end.describe()}", file=sys.stderr, flush=True)
 

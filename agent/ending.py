@@ -146,7 +146,7 @@ class Ending:
         """
         until = time.monotonic() + (CAUSE_WAIT_S if self.placement.agents > 1 else 0.0)
         first = first_failure(self.folder, self.number)
-        while (not first or first.get("kind") == "unknown") and time.monotonic() < until:
+        while (not first or first.get("echo") or first.get("kind") == "unknown") and time.monotonic() < until:
             time.sleep(0.05)
             first = first_failure(self.folder, self.number)
         if first and not first.get("echo"):

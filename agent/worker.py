@@ -36,12 +36,12 @@ def run_worker(path: Path, attempt: int) -> int:
     spec = folder.read_spec()
     rank, local_rank, world = worker_rank(str(spec.get("launcher")))
     host = os.environ.get("SLURMD_NODENAME") or socket.gethostname()
-    pump = open_pump(folder, attempt, spec)
+    pump = open_pump(folder, attempt, spec, labels=world if world > 1 else 0)
 
     def record(end: RankEnd) -> None:
-        if pump and end.is_failure:
+        if end.is_failure:
             pump.await_end_of(end.rank, LAST_LINES_S)
-        record_end(folder, attempt, end, is_shared=True)
+        record_end(folder, attempt, end, is_shared=True, said=pump.last_words(end.rank), world=world)
         if end.is_failure:
             print(f"bigbatch: {end.describe()}", file=sys.stderr, flush=True)
 
@@ -53,13 +53,11 @@ def run_worker(path: Path, attempt: int) -> int:
         point = await_point(folder, attempt, lambda: False)
         assert point is not None
         started = Start(folder, attempt, spec, find_placement(spec), point, pump).worker(rank, local_rank, world)
-    if pump:
-        pump.start()
+    pump.start()
     hosts = [host if number == rank else "" for number in range(world)]
     supervisor.observe([started], stalls=watch_stalls(folder, attempt, spec, pids={rank: started.pid}, hosts=hosts))
     kill_left_behind()
-    if pump:
-        pump.finish(signals.deadline)
+    pump.finish(signals.deadline)
     end = supervisor.ends[0]
     if end.status in (0, PAUSED):
         return 0

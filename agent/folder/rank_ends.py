@@ -6,31 +6,20 @@ import json
 import os
 import re
 import signal
-import stat
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
+from agent.program.error_text import find_error
 
 PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
 STOPPED = 128 + signal.SIGTERM  # recorded of a rank that ended after a request to end
 CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no program, or absent
 MAX_REASON = 2_000
-LOG_BYTES = 1 << 16
 RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for an exit status that a full disk rejects
-ECHO_WAIT_S = 1.5  # for the last lines of a rank under srun
-# errors of gloo, NCCL and the store whose cause is another rank's failure (trainers/ranks/rank_failures.py)
-ECHO_TEXTS = (
-    "Connection closed by peer",
-    "Connection reset by peer",
-    "Connection was likely closed",
-    "Broken pipe",
-    "remote process exited",
-)
 
 
 @dataclass(frozen=True)
@@ -81,53 +70,17 @@ def _signal_name(number: int) -> str:
         return ""
 
 
-def lost_a_connection(folder: RunFolder, attempt: int, rank: int) -> bool:
-    """Return whether the rank's last output says that its connection to another rank broke: then that rank failed.
-
-    srun labels the lines of each rank, and torch those of its errors. srun may bring lines to the log after the rank
-    has ended, so they are awaited for a moment.
-    """
-    until = time.monotonic() + (ECHO_WAIT_S if has_pipes() else 0.0)
-    while not _has_echo(folder, attempt, rank):
-        if time.monotonic() >= until:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def has_pipes() -> bool:
-    """Return whether the output of this process goes through a pipe, as srun's, and reaches the log later."""
-    for file in (1, 2):
-        with suppress(OSError):
-            mode = os.fstat(file).st_mode
-            if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-                return True
-    return False
-
-
-def _has_echo(folder: RunFolder, attempt: int, rank: int) -> bool:
-    start = folder.read(f"{attempt}.log") or ""  # the log has the output of earlier attempts as well
-    try:
-        with open_regular(folder.path / "out.log") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - LOG_BYTES, int(start) if re.fullmatch("[0-9]{1,18}", start) else 0))
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return False
-    labels = (f"{rank}: ", f"[rank{rank}]")
-    return any(text in line and (line.startswith(labels) or labels[1] in line) for line in lines for text in ECHO_TEXTS)
-
-
-def record_end(folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool) -> None:
+def record_end(
+    folder: RunFolder, attempt: int, end: RankEnd, *, is_shared: bool, said: Iterable[str] = (), world: int = 1
+) -> None:
     """Write the rank's failure, unless the program wrote its own record; with `is_shared` its exit status too.
 
-    The first agent waits for the exit status of each rank, so a write that fails is repeated for a minute: the rank of
-    an agent whose status is shared is its only one. What cannot be written is said in the output.
+    `said`: the ends of the rank's own streams, in which its error is found. The first agent waits for the exit status
+    of each rank, so a write that fails is repeated for a minute: the rank of an agent whose status is shared is its
+    only one. What cannot be written is said in the output.
     """
     if end.is_failure and folder.read(f"{attempt}.rank-{end.rank}.json") is None:
-        record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe()[:MAX_REASON]}
-        is_echo = end.kind == "unknown" and is_shared and lost_a_connection(folder, attempt, end.rank)
-        text = json.dumps({**record, "kind": end.kind, "echo": is_echo})
+        text = json.dumps(_describe_failure(end, said, has_peers=world > 1))
         _try_to_write(folder, f"{attempt}.rank-{end.rank}.json", text, end)
     if is_shared:
         status, until = STOPPED if end.is_stop else end.status, time.monotonic() + RETRY_S
@@ -140,6 +93,19 @@ def record_failure(folder: RunFolder, attempt: int, *, rank: int, host: str, rea
     record = {"at": time.time(), "rank": rank, "host": host, "reason": reason[:MAX_REASON], "kind": "unknown"}
     with suppress(OSError):
         folder.write(f"{attempt}.rank-{rank}.json", json.dumps({**record, "echo": False}))
+
+
+def _describe_failure(end: RankEnd, said: Iterable[str], *, has_peers: bool) -> dict[str, Any]:
+    """Return the record of a failed rank: with what it said of its error, or with its exit status."""
+    record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe(), "kind": end.kind}
+    error = find_error(said) if end.kind in ("unknown", "signal") and not end.what else None
+    if error and end.kind == "signal":
+        # Lightning kills rank 0 when another one fails, and a rank may crash while Python cleans up after its error
+        error = error if error.is_certain or (error.is_consequence and -end.status == signal.SIGABRT) else None
+    if error and not (error.is_consequence and error.kind == "unknown"):
+        record.update(reason=f"rank {end.rank} on {end.host}: {error.text}", kind=error.kind, trace=error.trace)
+    record["reason"] = str(record["reason"])[:MAX_REASON]
+    return {**record, "echo": bool(error and error.is_consequence and has_peers)}
 
 
 def _try_to_write(folder: RunFolder, name: str, text: str, end: RankEnd) -> bool:

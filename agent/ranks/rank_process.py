@@ -26,7 +26,7 @@ class RankProcess:
         *,
         pump: OutputPump | None = None,
     ) -> None:
-        """Start the process in `folder`; raise OSError. Without a pump it inherits the output of this process."""
+        """Start the process in `folder`; raise OSError. A launcher has no pump: it inherits the output."""
         self.rank = rank
         self.is_launcher = False  # it passes signals on to its ranks itself
         self._warned: set[int] = set()  # processes that have got SIGUSR2

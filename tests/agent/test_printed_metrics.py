@@ -89,7 +89,11 @@ def test_a_rank_has_its_own_pipes_and_no_other(tmp_path: Path) -> None:
     assert len(set().union(*pipes)) == 6
 
 
-def test_without_a_source_of_output_a_rank_writes_to_the_log_itself(tmp_path: Path) -> None:
-    folder = program_folder(tmp_path, "readlink /proc/$$/fd/1 > seen; readlink /proc/$$/fd/2 >> seen")
+def test_without_a_source_of_output_a_rank_has_pipes_as_well_and_no_files_of_lines(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "readlink /proc/$$/fd/1 > seen; ls attempts >> seen; echo a line")
     assert run_agent(folder) == 0
-    assert (folder.path / "seen").read_text().split() == [str(folder.log)] * 2
+    seen = (folder.path / "seen").read_text()
+    assert seen.startswith("pipe:")
+    assert "lines" not in seen
+    assert left_files(folder) == []
+    assert folder.log.read_text() == "a line\n"

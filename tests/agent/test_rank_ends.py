@@ -14,7 +14,8 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from tests.testing.programs import program_folder
 
-LOST = "[rank0]: RuntimeError: gloo/transport/tcp/pair.cc: Connection closed by peer [10.0.0.2]:17083"
+LOST = "RuntimeError: gloo/transport/tcp/pair.cc: Connection closed by peer [10.0.0.2]:17083"
+TORCH = "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
 
 
 def written(folder: RunFolder, *ends: RankEnd) -> None:
@@ -22,35 +23,73 @@ def written(folder: RunFolder, *ends: RankEnd) -> None:
         record_end(AgentFolder(folder.path), 1, end, is_shared=True)
 
 
+def record_said(folder: RunFolder, end: RankEnd, said: str, *, world: int = 2) -> None:
+    """Record the end of a rank that has said this to its errors."""
+    record_end(AgentFolder(folder.path), 1, end, is_shared=False, said=[said], world=world)
+
+
+def raised(error: str, *, prefix: str = "", file: str = "/mine/train.py") -> str:
+    """Return the traceback of an error."""
+    lines = ["Traceback (most recent call last):", f'  File "{file}", line 5, in <module>', "    step()", error]
+    return "".join(f"{prefix}{line}\n" for line in lines)
+
+
 def test_a_rank_that_lost_a_connection_is_an_echo(tmp_path: Path) -> None:
+    """Forces the order: the rank that lost its connection ends first."""
     folder = program_folder(tmp_path, "true")
-    folder.log.write_text(f"0: {LOST}\n1: ValueError: no such file\n")
-    written(folder, RankEnd(0, "a", 1), RankEnd(1, "b", 1))
+    record_said(folder, RankEnd(0, "a", 1), raised(LOST, prefix="[rank0]: ", file=TORCH))
+    record_said(folder, RankEnd(1, "b", 1), raised("ValueError: no such file"))
     assert [(one.rank, one.echo) for one in folder.read_rank_failures(1)] == [(1, False), (0, True)]
     first = first_failure(AgentFolder(folder.path), 1)
     assert first is not None
-    assert first["rank"] == 1
+    assert (first["rank"], first["reason"], first["kind"]) == (
+        1,
+        "rank 1 on b: ValueError: no such file",
+        "python_error",
+    )
 
 
-def test_a_connection_that_broke_in_an_earlier_attempt_is_no_echo(tmp_path: Path) -> None:
+def test_the_only_rank_of_an_attempt_is_no_echo(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, "true")
-    before = f"0: {LOST}\n"
-    folder.log.write_text(f"{before}0: ValueError: no such file\n")
-    (folder.path / "attempts" / "2.log").write_text(str(len(before)))
-    record_end(AgentFolder(folder.path), 2, RankEnd(0, "a", 1), is_shared=True)
-    assert [one.echo for one in folder.read_rank_failures(2)] == [False]
+    record_said(folder, RankEnd(0, "a", 1), raised(LOST, file=TORCH), world=1)
+    (failure,) = folder.read_rank_failures(1)
+    assert (failure.echo, failure.reason) == (False, f"rank 0 on a: {LOST}")
 
 
-def test_a_lost_connection_that_srun_brings_to_the_log_late_is_an_echo(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forces the fault: the line reaches the log after the agent has looked for it once."""
+def test_a_rank_that_a_signal_ended_is_named_beside_one_that_lost_its_connection(tmp_path: Path) -> None:
     folder = program_folder(tmp_path, "true")
-    monkeypatch.setattr(rank_ends, "has_pipes", lambda: True)
-    monkeypatch.setattr(rank_ends, "ECHO_WAIT_S", 600.0)
-    monkeypatch.setattr(rank_ends.time, "sleep", lambda _: folder.log.write_text(f"0: {LOST}\n"))
-    written(folder, RankEnd(0, "a", 1))
-    assert [one.echo for one in folder.read_rank_failures(1)] == [True]
+    record_said(folder, RankEnd(0, "a", 1), raised(LOST, prefix="[rank0]: ", file=TORCH))
+    record_said(folder, RankEnd(1, "b", -9), raised("KeyError: 'an error that the program handled'"))
+    first, echo = folder.read_rank_failures(1)
+    assert (first.reason, first.kind, first.trace) == ("rank 1 on b: killed by SIGKILL", FailureKind.SIGNAL, "")
+    assert (echo.rank, echo.echo) == (0, True)
+
+
+@pytest.mark.parametrize("status", [-6, -9, -11, 139])
+def test_an_error_that_ended_a_rank_is_named_if_the_rank_crashes_behind_it(tmp_path: Path, status: int) -> None:
+    folder = program_folder(tmp_path, "true")
+    record_said(folder, RankEnd(1, "b", status), raised("ValueError: no", prefix="[rank1]: "))
+    (failure,) = folder.read_rank_failures(1)
+    assert (failure.reason, failure.kind) == ("rank 1 on b: ValueError: no", FailureKind.PYTHON_ERROR)
+
+
+def test_a_rank_that_nccl_aborts_because_another_one_has_gone_is_an_echo(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "true")
+    said = (
+        "terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  NCCL error in: x.cpp:29\n"
+    )
+    for rank, rest in enumerate(("ncclRemoteError: a remote process exited", "ncclInternalError: a bug")):
+        record_said(folder, RankEnd(rank, "a", -6), said.replace("x.cpp:29", rest))
+    assert [(one.rank, one.echo, one.kind.value) for one in folder.read_rank_failures(1)] == [
+        (1, False, "signal"),
+        (0, True, "signal"),
+    ]
+
+
+def test_a_kill_by_the_memory_limit_is_no_error_of_the_program(tmp_path: Path) -> None:
+    folder = program_folder(tmp_path, "true")
+    record_said(folder, RankEnd(0, "a", -9, is_out_of_memory=True), raised("ValueError: no", prefix="[rank0]: "))
+    assert folder.read_rank_failures(1)[0].kind is FailureKind.OUT_OF_MEMORY
 
 
 def test_a_kill_by_the_memory_limit_is_out_of_memory(tmp_path: Path) -> None:

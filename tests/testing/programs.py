@@ -1,6 +1,7 @@
 """Attempts of own programs: run folders, and agents as processes."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,5 +68,9 @@ def kinds_of(folder: RunFolder) -> list[str]:
 
 
 def wait_for_line(folder: RunFolder, line: str, count: int = 1) -> None:
-    """Wait until the log has so many of these lines."""
-    wait_for(f"the line {line}", lambda: folder.log.read_text().splitlines().count(line) >= count)
+    """Wait until the log has so many of these lines, with the labels of ranks or without."""
+    labelled = re.compile(rf"(?: *[0-9]+: )?{re.escape(line)}")
+    wait_for(
+        f"the line {line}",
+        lambda: sum(bool(labelled.fullmatch(one)) for one in folder.log.read_text().splitlines()) >= count,
+    )
