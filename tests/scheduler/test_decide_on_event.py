@@ -9,6 +9,7 @@ from contract.folder.events import (
     Event,
     Failed,
     Finished,
+    Noticed,
     Paused,
     Points,
     Resumed,
@@ -33,6 +34,7 @@ EVENTS: dict[str, Event] = {
     "chose": CollectivesChosen.model_construct(**COMMON, kept=False),
     "points": Points(**COMMON, step=1, values={}),
     "saved": Saved(**COMMON, step=1, stall_s=0.0, write_s=0.0, size_bytes=0),
+    "noticed": Noticed(**COMMON, metrics="this run logs to wandb"),
     "paused": Paused(**COMMON, step=1, saved_step=1, reason="SIGTERM to rank 1"),
     "stopped": Stopped(**COMMON, step=1, signal="SIGTERM"),
     "finished": Finished(**COMMON, step=4),
@@ -50,6 +52,7 @@ AFTER_EVENT = """
     chose           -                    -                    -                    -                    -      -
     points          -                    -                    -                    -                    -      -
     saved           -                    -                    -                    -                    -      -
+    noticed         -                    -                    -                    -                    -      -
     paused          paused:preempted     cancelled:cancelled  paused:preempted     cancelled:cancelled  -      cancelled:cancelled
     stopped         paused:preempted     -                    paused:preempted     -                    -      -
     finished        done:done            done:done            done:done            done:done            -      -
