@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -96,8 +97,9 @@ class TrackerWatch:
             print(f"{OPENING}the run: {self._message}", file=sys.stderr, flush=True)
 
     def _has_metric(self) -> bool:
-        if os.path.isdir(os.path.join(self._folder, POINTS)):  # ranks above 0 have logged
-            return True
+        with suppress(OSError):  # `points` has the node's own metrics too
+            if any(name.startswith("rank-") for name in os.listdir(os.path.join(self._folder, POINTS))):
+                return True  # a rank above 0 has logged
         events = read_backwards(os.path.join(self._folder, EVENTS), SEARCHED_BYTES)
         return any(event["kind"] == "points" and event["values"].keys() - OWN_METRICS for event in events)
 

@@ -106,7 +106,10 @@ def metrics_of(place: Place, run: dict[str, Any], program: Program) -> str:
         assert page["step"] >= 55
         return "output, `--metric`" if "--metric" in program.options else "its event files, by themselves"
     assert not [name for name in page["latest"] if not name.startswith("system/")], page["latest"]
-    assert re.search(rf"^(\d+: )?bigbatch: .*{program.says}", log_of(place, run), re.M), log_of(place, run)[-3000:]
+    assert f"logs to {program.says}" in page["unread"]["sentence"], page
+    assert re.search(rf"^(\d+: )?bigbatch: .*logs to {program.says}", log_of(place, run), re.M), log_of(place, run)[
+        -3000:
+    ]
     return "none; a line says what to change"
 
 

@@ -26,6 +26,9 @@ def make_environment(folder: Path, name: str = FRAMEWORKS) -> Path:
     places = [sysconfig.get_path("purelib")] if name == FRAMEWORKS else []
     (own / "shared.pth").write_text("".join(f"{place}\n" for place in (*places, install(name))))
     if name == FRAMEWORKS:  # else the environment has no pip
+        launcher = folder / "bin" / "torchrun"  # which pip makes where torch itself is installed
+        launcher.write_text(f'#!/bin/sh\nexec "{folder}/bin/python" -m torch.distributed.run "$@"\n')
+        launcher.chmod(0o755)
         subprocess.run([folder / "bin" / "python", "-m", "pip", "check"], check=True, stdout=subprocess.DEVNULL)
     return folder
 

@@ -41,8 +41,10 @@ class Program(NamedTuple):
 LOSS = r"loss (?P<loss>[\d.]+)"
 PROGRAMS = [
     Program("Lightning", "python lightning_fit.py --lr {lr}", "ck/last.ckpt", series="train_loss"),
-    Program("Accelerate", "python accelerate_loop.py --lr {lr}", "state/step", series="train_loss"),
-    Program("HF Trainer", "python hf_trainer.py --lr {lr}", "out/checkpoint-*/trainer_state.json", series="train/loss"),
+    Program("Accelerate", "python accelerate_loop.py --lr {lr}", "state/step", series="tracking/demo/train_loss"),
+    Program(
+        "HF Trainer", "python hf_trainer.py --lr {lr}", "out/checkpoint-*/trainer_state.json", series="out/train/loss"
+    ),
     Program(
         "Hydra",
         "python hydra_app.py model.width={model.width}",
@@ -84,7 +86,7 @@ PROGRAMS = [
             launcher="plain",
             ranks=1,
             series="",
-            says=name.split()[0],
+            says={"mlflow": "MLflow"}.get(name, name.split()[0]),
             only_trackio=name == "trackio",
         )
         for name in ("wandb offline", "mlflow", "trackio")

@@ -83,3 +83,13 @@ def test_what_came_with_the_code_is_no_tracker_of_the_run(tmp_path: Path) -> Non
     (tmp_path / "work" / "wandb" / "run-2").mkdir()
     watch.look()
     assert "(work/wandb/run-2)" in emitted[0]["metrics"]
+
+
+@pytest.mark.parametrize(("file", "is_told"), [("system-host.jsonl", True), ("rank-1.jsonl", False)])
+def test_the_metrics_of_the_node_are_none_of_the_program(tmp_path: Path, file: str, is_told: bool) -> None:
+    folder = program_folder(
+        tmp_path, f"{WANDB}; mkdir -p $BIGBATCH_RUN_FOLDER/points; echo > $BIGBATCH_RUN_FOLDER/points/{file}"
+    )
+    assert run_agent(folder) == 0
+    assert bool(noticed(folder)) is is_told
+    assert ("logs to wandb" in folder.log.read_text()) is is_told
