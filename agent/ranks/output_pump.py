@@ -42,7 +42,7 @@ class _Stream:
     def __init__(self, rank: int, kind: str, pipe: int, lines: LineWriter | None, label: bytes) -> None:
         self.rank, self.kind, self.pipe, self.lines = rank, kind, pipe, lines
         self.shown = ShownOutput(label)
-        self.tail = b""  # of what was shown
+        self.tail = bytearray()  # of what was shown
         self.target = 1 + STREAMS.index(kind)
         self.is_open = True
         self.has_given_up = False  # what came last could not be written
@@ -182,7 +182,7 @@ class OutputPump:
     def _pass_on(self, stream: _Stream, data: bytes) -> None:
         stream.tail += data
         if len(stream.tail) > 2 * TAIL_BYTES:
-            stream.tail = stream.tail[-TAIL_BYTES:]
+            del stream.tail[:-TAIL_BYTES]
         with suppress(OSError):  # a full disk, or a reader that has gone, does not end the program
             for part in _parts(data) if self._labels else [data]:
                 while part:

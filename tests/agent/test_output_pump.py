@@ -40,6 +40,25 @@ def pumping(folder: AgentFolder, ranks: int = 1) -> Iterator[Ends]:
     pump.finish(None)
 
 
+@contextmanager
+def showing(path: Path) -> Iterator[Path]:
+    """Let this process's own output and errors go to a file, which may be read while the pump writes.
+
+    Pytest's own files lose what is written while they are read and emptied.
+    """
+    before = [os.dup(stream) for stream in (1, 2)]
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        for stream in (1, 2):
+            os.dup2(file, stream)
+        yield path
+    finally:
+        for stream, own in zip((1, 2), before, strict=True):
+            os.dup2(own, stream)
+            os.close(own)
+        os.close(file)
+
+
 def lines_of(folder: AgentFolder, rank: int = 0, kind: str = "out") -> bytes:
     path = folder.attempts / f"1.lines-{rank}.{kind}"
     return path.read_bytes() if path.exists() else b""
@@ -70,19 +89,10 @@ def test_long_lines_stay_whole(folder: AgentFolder, length: int) -> None:
     assert lines_of(folder) == line * 20
 
 
-def test_a_part_of_a_line_is_shown_at_once_and_waits_for_its_end(
-    folder: AgentFolder, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    shown = b""
-
-    def has_shown(text: bytes) -> bool:
-        nonlocal shown
-        shown += capfdbinary.readouterr().out
-        return shown.endswith(text)
-
-    with pumping(folder) as ((out, _),):
+def test_a_part_of_a_line_is_shown_at_once_and_waits_for_its_end(folder: AgentFolder) -> None:
+    with showing(folder.path / "shown") as shown, pumping(folder) as ((out, _),):
         os.write(out, b"step 1 loss 0.5\nstep 2 loss 0.")
-        wait_for("the part", lambda: has_shown(b"loss 0."))
+        wait_for("the part", lambda: shown.read_bytes().endswith(b"loss 0."))
         assert lines_of(folder) == b"step 1 loss 0.5\n"
     assert lines_of(folder) == b"step 1 loss 0.5\nstep 2 loss 0."
     assert json.loads((folder.attempts / "1.lines-0.end").read_text())["0.out"] == 16
@@ -133,24 +143,17 @@ def test_lines_wait_while_the_disk_is_full(folder: AgentFolder, monkeypatch: pyt
 
 
 def test_lines_that_a_full_disk_rejects_for_a_minute_are_given_up_and_none_is_cut(
-    folder: AgentFolder, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: the disk takes "step 0 loss 0.0" of a line, and has no room for a minute."""
     disk = FullDisk(16 + 15, float("inf"))
     monkeypatch.setattr(output_pump, "RETRY_S", 0.0)
     monkeypatch.setattr(line_writer.os, "pwrite", disk.pwrite)
-    shown = ""
-
-    def has_shown(text: str) -> bool:
-        nonlocal shown
-        shown += capfd.readouterr().out
-        return text in shown
-
-    with pumping(folder) as ((out, _),):
+    with showing(folder.path / "shown") as shown, pumping(folder) as ((out, _),):
         os.write(out, b"step 0 loss 0.5\nstep 0 loss 0.001\nstep 1 loss 0.001\nstep 2 lo")
-        wait_for("the first lines", lambda: has_shown("step 2 lo"))
+        wait_for("the first lines", lambda: b"step 2 lo" in shown.read_bytes())
         os.write(out, b"ss 0.5\nstep 3 loss 0.5\n")
-        wait_for("the next lines", lambda: has_shown("step 3 loss 0.5\n"))
+        wait_for("the next lines", lambda: b"step 3 loss 0.5\n" in shown.read_bytes())
         disk.failures = 0
         os.write(out, b"step 4 loss 0.5\n")
     assert lines_of(folder) == b"step 0 loss 0.5\nstep 4 loss 0.5\n"
@@ -198,23 +201,18 @@ class Clock:
 
 
 def test_a_file_that_cannot_be_written_holds_the_program_up_for_one_minute(
-    folder: AgentFolder, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: a folder has the name of a rank's file, while the other files can be written."""
-    clock, shown = Clock(), b""
+    clock = Clock()
     monkeypatch.setattr(output_pump, "time", clock)
     (folder.attempts / "1.lines-0.out").mkdir()
 
-    def has_shown(text: bytes) -> bool:
-        nonlocal shown
-        shown += b"".join(capfdbinary.readouterr())
-        return text in shown
-
-    with pumping(folder) as ((out, err),):
+    with showing(folder.path / "shown") as shown, pumping(folder) as ((out, err),):
         for step in range(5):
             for end, name in ((out, b"output"), (err, b"error")):
                 os.write(end, b"%s %d\n" % (name, step))
-                wait_for("the line", lambda text=b"%s %d\n" % (name, step): has_shown(text))
+                wait_for("the line", lambda text=b"%s %d\n" % (name, step): text in shown.read_bytes())
     assert 60 <= clock.now < 65
     assert lines_of(folder, 0, "err") == b"".join(b"error %d\n" % step for step in range(5))
 
