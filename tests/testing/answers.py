@@ -54,6 +54,7 @@ def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **chan
         "latest": {"loss": 0.5},
         "tags": [],
         "stopping": False,
+        "after_failure": False,
         "best_accuracy": accuracy,
     }
     empty = dict.fromkeys(RunView.model_fields.keys() - fields.keys())

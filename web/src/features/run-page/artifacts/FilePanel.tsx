@@ -18,7 +18,7 @@ export function FilePanel({ run }: { run: RunDetail }) {
     <section className={classNames("panel", styles.filePanel)} aria-label="Files">
       <h2>Files</h2>
       {items.length > 0 && (
-        <ScrollRegion className={styles.files} label="Table of the files that the program wrote">
+        <ScrollRegion className={styles.writtenFiles} label="Table of the files that the program wrote">
           <table aria-label="Files that the program wrote">
             <thead>
               <tr>
@@ -35,7 +35,7 @@ export function FilePanel({ run }: { run: RunDetail }) {
           </table>
         </ScrollRegion>
       )}
-      <p className={classNames("small muted", styles.folder)}>
+      <p className={classNames("small muted", styles.filePlace)}>
         {isCut ? "More than " : ""}
         {formatCount(total)} {total === 1 ? "file" : "files"}, {formatBytes(size)}
         {total > items.length && `; the newest ${formatCount(items.length)} are shown`}, in {folder}
@@ -59,8 +59,8 @@ function Row({ runId, item, now }: { runId: number; item: RunFiles["items"][numb
           {item.path}
         </a>
       </th>
-      <td className={styles.size}>{formatBytes(item.size_bytes)}</td>
-      <td className={styles.size}>{formatAge(item.written_at, now)}</td>
+      <td className={styles.fileFact}>{formatBytes(item.size_bytes)}</td>
+      <td className={styles.fileFact}>{formatAge(item.written_at, now)}</td>
     </tr>
   );
 }
