@@ -22,7 +22,7 @@ from agent.folder.rank_ends import RankEnd, first_failure, record_end, record_fa
 from agent.folder.run_folder import RunFolder
 from agent.program.inner_jobs import install_sbatch
 from agent.program.parameters import write_files
-from agent.program.work_folder import make_work_folder
+from agent.program.work_folder import Abandoned, make_work_folder
 from agent.ranks import processes
 from agent.ranks.guard import Guard
 from agent.ranks.output_pump import LAST_LINES_S, open_pump
@@ -50,6 +50,7 @@ class Attempt:
         self.placement: Placement = find_placement(spec)
         self.events = EventWriter(folder, number)
         self.supervisor = Supervisor(self.placement.host, signals, self._record)
+        self.is_new = False  # this attempt has made the working folder
         self.sources: Sources | None = None  # of metrics; the first agent reads them
         self.trackers: TrackerWatch | None = None  # of other tools, as far as there are sources
         self.reader: MetricReader | None = None
@@ -65,8 +66,10 @@ class Attempt:
         if self.placement.is_first:
             self.folder.touch(f"{self.number}.beat")
             if not self._prepare():
-                return FAILED
-            self.sources = open_sources(self.folder, self.number, self.spec, self.events, ranks=self.placement.world)
+                return stopped_status(self.signals) if self.signals.asks_for_end else FAILED
+            self.sources = open_sources(
+                self.folder, self.number, self.spec, self.events, ranks=self.placement.world, is_new=self.is_new
+            )
             if self.sources:
                 self.trackers = watch_trackers(self.folder, self.number, self.spec, self.events)
         point = self._meet()
@@ -92,15 +95,27 @@ class Attempt:
     def _prepare(self) -> bool:
         """Make what the ranks of all agents need in the run's folder; return whether it is there."""
         try:
-            make_work_folder(self.spec, self.folder.path)
-            install_sbatch(self.folder)
+            self.is_new = make_work_folder(self.spec, self.folder.path, self._goes_on)
+        except Abandoned:
+            return False
         except OSError as error:
             reason = f"rank 0 on {self.placement.host}: the working folder could not be made: {error}"
             print(f"bigbatch: {reason}", file=sys.stderr, flush=True)
             record_failure(self.folder, self.number, rank=0, host=self.placement.host, reason=reason)
             self.events.append("failed", rank=0, reason=reason, failure="unknown")
             return False
+        try:
+            install_sbatch(self.folder)
+        except OSError as error:
+            print(
+                f"bigbatch: jobs that the program submits inherit its variables: {error}", file=sys.stderr, flush=True
+            )
         return True
+
+    def _goes_on(self) -> bool:
+        """Show that the agent is alive while it copies; return whether it shall go on."""
+        self.folder.touch(f"{self.number}.beat")
+        return not self._drain()
 
     def _meet(self) -> Point | None:
         place = self.placement

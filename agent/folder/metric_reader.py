@@ -21,9 +21,12 @@ SETTLE_S = 0.3  # for the last lines of other agents' ranks, if one has failed
 
 
 def open_sources(
-    folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter, *, ranks: int
+    folder: RunFolder, attempt: int, spec: Mapping[str, Any], events: EventWriter, *, ranks: int, is_new: bool
 ) -> Sources | None:
-    """Return the sources of the spec; None without any. Call this before the ranks start."""
+    """Return the sources of the spec; None without any. Call this before the ranks start.
+
+    `is_new`: the working folder was made just now.
+    """
     specs = spec.get("metrics")
     if specs is not None and not specs:
         return None
@@ -35,6 +38,7 @@ def open_sources(
         ranks=ranks,
         working_folder=working_folder_of(spec, folder.path),
         is_default=specs is None,
+        is_new=is_new,
     )
 
 

@@ -99,7 +99,8 @@ def record_failure(folder: RunFolder, attempt: int, *, rank: int, host: str, rea
 def _describe_failure(end: RankEnd, said: Iterable[str], *, has_peers: bool) -> dict[str, Any]:
     """Return the record of a failed rank: with what it said of its error, or with its exit status."""
     record = {"at": time.time(), "rank": end.rank, "host": end.host, "reason": end.describe(), "kind": end.kind}
-    error = find_error(said) if end.kind in ("unknown", "signal") and not end.what else None
+    may_say = end.kind in ("unknown", "signal") and not end.what
+    error = find_error(said, at_end=end.kind == "signal") if may_say else None
     if error and end.kind == "signal":
         # Lightning kills rank 0 when another one fails, and a rank may crash while Python cleans up after its error
         error = error if error.is_certain or (error.is_consequence and -end.status == signal.SIGABRT) else None

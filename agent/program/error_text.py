@@ -70,9 +70,13 @@ class _RootCause(NamedTuple):
     status: int
 
 
-def find_error(streams: Iterable[str]) -> FoundError | None:
-    """Return the error that ended a program, from the ends of its streams; None without one."""
-    found = [error for error in map(_find_in, streams) if error]
+def find_error(streams: Iterable[str], *, at_end: bool = False) -> FoundError | None:
+    """Return the error that ended a program, from the ends of its streams; None without one.
+
+    `at_end`: only an error at the end of a stream counts. A program that a signal killed may have survived one before,
+    as torchrun with its restarts.
+    """
+    found = [error for stream in streams if (error := _find_in(stream, at_end=at_end))]
     return min(found, key=lambda one: (one.is_consequence, not one.is_certain), default=None)
 
 
@@ -81,7 +85,7 @@ def is_echo_text(text: str) -> bool:
     return any(one in text for one in ECHO_TEXTS)
 
 
-def _find_in(text: str) -> FoundError | None:
+def _find_in(text: str, *, at_end: bool) -> FoundError | None:
     tracebacks = [one for one in find_tracebacks(text) if not one.error.startswith("KeyboardInterrupt")]
     root = _find_root_cause(text)
     is_launcher = root is not None or any(map(_is_of_launcher, tracebacks))
@@ -90,7 +94,7 @@ def _find_in(text: str) -> FoundError | None:
     has_several = root is not None or len({one.rank for one in errors if one.rank is not None}) > 1
     if marked and not (is_launcher or has_several):
         errors = marked  # the others did not end the process
-    errors = [one for one in errors if one.is_uncaught or _is_last(one, text, tracebacks)]
+    errors = [one for one in errors if (one.is_uncaught and not at_end) or _is_last(one, text, tracebacks)]
     causes = [one for one in errors if not _is_lost_peer(one)]
     causes = [one for one in causes if one.is_uncaught] or causes
     # a rank that waited in vain may have waited for one that failed

@@ -17,19 +17,23 @@ KEPT = "SLURM_CONF|SLURM_CONF_SERVER|SLURM_JWT|SLURM_MPI_TYPE|SLURM_TIME_FORMAT|
 SCRIPT = f"""\
 #!/bin/bash
 # leaves the variables of this run out of the job that is submitted, and notes the job's number
+[ -z "$BIGBATCH_IN_SBATCH" ] || {{ echo 'sbatch: there is no other sbatch on the PATH' >&2; exit 127; }}
+export BIGBATCH_IN_SBATCH=yes
 here=$(cd "$(dirname "${{BASH_SOURCE[0]}}")" && pwd)
 PATH=$(printf %s "$PATH" | tr : '\\n' | grep -Fxv "$here" | paste -sd :)
 export PATH
-sbatch=$(type -P sbatch) || {{ echo 'sbatch: command not found' >&2; exit 127; }}
+sbatch=$(type -P sbatch) && [ ! "$sbatch" -ef "$0" ] || {{ echo 'sbatch: command not found' >&2; exit 127; }}
 list=$BIGBATCH_RUN_FOLDER/attempts/$BIGBATCH_ATTEMPT.jobs
 for name in $(compgen -e); do
   case $name in
     {KEPT}) ;;
     SLURM_*|SLURMD_*|BIGBATCH_*|PMI_*|PMIX_*|OMPI_COMM_WORLD_*|MASTER_ADDR|MASTER_PORT) unset "$name" ;;
     RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|NODE_RANK|GROUP_RANK|TORCHELASTIC_*) unset "$name" ;;
+    CUDA_VISIBLE_DEVICES|OMPI_MCA_ess*|OMPI_MCA_orte*) unset "$name" ;;
   esac
 done
-"$sbatch" "$@" | while IFS= read -r line; do
+[ "$GLOO_SOCKET_IFNAME" != lo ] || unset GLOO_SOCKET_IFNAME
+"$sbatch" "$@" | while IFS= read -r line || [ -n "$line" ]; do
   printf '%s\\n' "$line"
   if [[ $line =~ ^(Submitted\\ batch\\ job\\ )?([0-9]+)([\\;\\ ].*)?$ ]]; then
     {{ printf '%s %s\\n' "${{BASH_REMATCH[2]}}" "$(date +%s)" >>"$list"; }} 2>/dev/null

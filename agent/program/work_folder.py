@@ -1,31 +1,36 @@
 """The working folder of a run with a code snapshot: RUN/work, a tree of the run's own, the same for all attempts.
 
 The tree of the snapshot is shared by all runs with this code, and nobody may write into it. A program writes beside its
-source all the same: `ckpt.pt`, `outputs/`, a folder found by `Path(__file__).resolve().parent`. So the run gets copies
-of the small files, which lead nowhere else, and links to the large ones, which are read alone.
+source all the same: `ckpt.pt`, `outputs/`, a folder found by `Path(__file__).resolve().parent`. So the run gets copies,
+which lead nowhere else. Only beyond MAX_COPIES files or COPIED_BYTES the largest files are links, for reading.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 WORK = "work"
-LINKED_BYTES = 1 << 20  # a larger file is a link to the snapshot's
-COPIED_BYTES = 32 << 20  # of all copies; beyond it the largest files are links
-WRITERS = 8  # a shared file system is slow for one writer and fast for several
-# The modification time of a copy, by which the service tells it from what the program wrote (api/files). Archives of
-# the format zip know no time before 1980.
+COPIED = "attempts/work.copied"  # the paths of the copies, one in each line
+COPIED_BYTES = 256 << 20  # more than a snapshot may have by default
+MAX_COPIES = 5_000
+WRITERS, PORTION = 8, 64  # a shared file system is slow for one writer and fast for several
+# The modification time of a copy, by which the service tells it from what the program wrote
+# (contract/folder/written_files.py). Archives of the format zip know no time before 1980.
 COPIED_AT_NS = 315_619_200 * 10**9  # 1980-01-02
 
 
-class _Entry(NamedTuple):
+class Abandoned(Exception):
+    """The attempt shall end before its working folder is there."""
+
+
+class _File(NamedTuple):
     path: str  # in the tree
     size: int
 
@@ -39,29 +44,34 @@ def working_folder_of(spec: Mapping[str, Any], folder: Path) -> str:
     return str(folder)
 
 
-def make_work_folder(spec: Mapping[str, Any], folder: Path) -> None:
-    """Make RUN/work from the tree of the code snapshot, unless an attempt has made it; raise OSError.
+def make_work_folder(spec: Mapping[str, Any], folder: Path, goes_on: Callable[[], bool] = lambda: True) -> bool:
+    """Make RUN/work from the tree of the code snapshot, unless an attempt has made it; return whether it is new.
 
     The folder gets its name last, so an agent that is killed meanwhile leaves a draft, which the next one removes.
+    `goes_on` is called every now and then; raise Abandoned once it is false. Raise OSError.
     """
     work = folder / WORK
     if not spec.get("code") or os.path.lexists(work):
-        return
+        return False
     for left in folder.glob(f".{WORK}.*"):
         shutil.rmtree(left, ignore_errors=True)
     tree, draft = folder.parent / ".code" / spec["code"], folder / f".{WORK}.{token_hex(8)}"
     draft.mkdir()
     try:
-        _fill(draft, tree)
+        copied = _fill(draft, tree, goes_on)
+        (folder / "attempts").mkdir(exist_ok=True)
+        (folder / COPIED).write_text("".join(f"{path}\n" for path in copied), encoding="utf-8")
         os.rename(draft, work)
-    except OSError:
+    except (OSError, Abandoned):
         shutil.rmtree(draft, ignore_errors=True)
         if not work.is_dir():  # else an agent of a later attempt was first
             raise
+        return False
+    return True
 
 
-def _fill(draft: Path, tree: Path) -> None:
-    """Fill a folder with the tree's folders, the copies of its small files, and links."""
+def _fill(draft: Path, tree: Path, goes_on: Callable[[], bool]) -> Sequence[str]:
+    """Fill a folder with the tree's folders, copies of its files, and links; return the paths of the copies."""
     files, left = [], COPIED_BYTES
     for path, entry in _entries(tree):
         if entry.is_symlink():
@@ -69,16 +79,20 @@ def _fill(draft: Path, tree: Path) -> None:
         elif entry.is_dir():
             os.mkdir(draft / path)
         else:
-            files.append(_Entry(path, entry.stat(follow_symlinks=False).st_size))
-    copied = []
+            files.append(_File(path, entry.stat(follow_symlinks=False).st_size))
+    copied: list[str] = []
     for path, size in sorted(files, key=lambda file: file.size):
         left -= size
-        if size > LINKED_BYTES or left < 0:
+        if left < 0 or len(copied) >= MAX_COPIES:
             os.symlink(tree / path, draft / path)
         else:
             copied.append(path)
     with ThreadPoolExecutor(WRITERS) as writers:  # which end here, before a rank is forked
-        list(writers.map(lambda path: _copy(tree / path, draft / path), copied))
+        for start in range(0, len(copied), PORTION):
+            if not goes_on():
+                raise Abandoned
+            list(writers.map(lambda path: _copy(tree / path, draft / path), copied[start : start + PORTION]))
+    return copied
 
 
 def _entries(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent.folder.regular_file import open_regular
 
 MAX_LINE_BYTES = 1 << 16  # a line that is longer than this one may be read in parts
-MAX_ENTRIES = 10_000  # of all folders that are searched
+MAX_ENTRIES = 100_000  # of all folders that are searched: a copy of the code may be among them
 MAX_FOLDER_DEPTH = 6
 
 

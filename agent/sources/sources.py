@@ -53,10 +53,12 @@ class Sources:
         ranks: int = 1,
         working_folder: str | None = None,
         is_default: bool = False,
+        is_new: bool = False,
     ) -> None:
         """Read what is left of earlier attempts; call this before the attempt's ranks start.
 
-        `is_default`: nobody has asked for the sources, so one without a metric says nothing.
+        `is_new`: the working folder was made just now, so what it has came with the code. `is_default`: nobody has
+        asked for the sources, so one without a metric says nothing.
         """
         self._run_folder, self._emit, self._attempt = run_folder, emit, attempt
         folders = Folders(run_folder, working_folder)
@@ -64,7 +66,7 @@ class Sources:
         self._sources = {
             key: source
             for key, spec in _keyed(specs)
-            if (source := _open(spec, folders, stored.get(key), is_first=attempt == 1))
+            if (source := _open(spec, folders, stored.get(key), is_first=attempt == 1 or is_new))
         }
         self._labels = {key: _label(spec) for key, spec in _keyed(specs)}
         self._cursors = {key: stored[key] for key in self._sources if key in stored}
@@ -81,6 +83,10 @@ class Sources:
         self._writer = attempt
         for source in self._sources.values():
             source.begin(attempt, ranks)
+        if attempt == 1 or is_new:
+            self.poll()  # which stores what is left out, before the program writes anything
+            for source in self._sources.values():
+                source.search_now()
 
     def poll(self) -> bool:
         """Read each source's new points and emit them; return whether a source has more."""

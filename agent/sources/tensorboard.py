@@ -22,7 +22,8 @@ SEARCH_S, LONGEST_S = 5.0, 60.0  # between two searches for new files; the longe
 # folders that frameworks name by themselves, differently in each attempt: they are no part of a metric's name
 OWN_FOLDER = re.compile(
     r"runs|lightning_logs|tb_logs|tensorboard|logs|checkpoints|version_\d+|"
-    r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|\d{8}-\d{6}"
+    r"[A-Z][a-z]{2}\d\d_\d\d-\d\d-\d\d_.+|\d{8}-\d{6}|"
+    r"outputs|multirun|\d{4}-\d\d-\d\d|\d\d-\d\d-\d\d"  # Hydra's
 )
 
 

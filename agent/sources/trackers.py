@@ -41,7 +41,7 @@ TRACKERS = (
     ),
     Tracker(
         "MLflow",
-        [("mlflow.db",), ("mlruns",)],
+        [("mlflow.db",), ("mlruns", "*", "*")],
         f"call `bigbatch.log` beside `mlflow.log_metrics`, or {PRINT}",
     ),
     Tracker(
@@ -64,7 +64,7 @@ class TrackerWatch:
         below = folders.program_starts_in
         self._folder, self._emit, self._attempt = folders.run, emit, attempt
         self._roots = [folders.run, *([os.path.join(folders.run, below)] if below else [])]
-        self._before = {path for _, path in self._found()}
+        self._before = {path: _changed_at(path) for _, path in self._found()}
         self._message = ""  # what has been reported
         self._pause_s = FIRST_S
         self._look_at = time.monotonic() + FIRST_S
@@ -81,7 +81,7 @@ class TrackerWatch:
         if self._message or self._has_metric():
             return
         for tracker, path in self._found():
-            if path not in self._before:
+            if path not in self._before or self._before[path] != _changed_at(path):
                 place = os.path.relpath(path, self._folder)
                 message = f"this run logs to {tracker.name} ({place}), and Bigbatch reads no metric of it"
                 message = f"{message}: {tracker.advice}"
@@ -109,6 +109,14 @@ class TrackerWatch:
                 for place in tracker.places:
                     for path in _matching(root, place):
                         yield tracker, path
+
+
+def _changed_at(path: str) -> float:
+    """Return when a file was written; 0 for a folder, in which others may come and go."""
+    try:
+        return os.path.getmtime(path) if os.path.isfile(path) else 0.0
+    except OSError:
+        return 0.0
 
 
 def _matching(folder: str, patterns: Sequence[str]) -> Iterator[str]:

@@ -54,7 +54,7 @@ def _from_git(tree: git_tree.WorkingTree, max_mb: float) -> Capture | None:
         if tree.prefix and not any(name.startswith(tree.prefix) for name in names):
             return None
         made = _make_capture(tree.root, names, tree.prefix.rstrip("/") or None, source.result(), max_mb)
-    return made._replace(ignored=describe_ignored(tree.root, git_tree.list_ignored(tree.root, tree.prefix)))
+    return made._replace(ignored=describe_ignored(tree.root, git_tree.list_ignored(tree.root)))
 
 
 def _make_capture(

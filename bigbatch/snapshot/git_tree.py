@@ -50,9 +50,9 @@ def list_files(root: Path) -> list[str]:
     return sorted(names)
 
 
-def list_ignored(root: Path, prefix: str) -> list[str]:
-    """Return the files below `prefix` that git ignores; a folder of which it ignores everything ends with "/"."""
-    words = ("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z", "--", f"./{prefix}")
+def list_ignored(root: Path) -> list[str]:
+    """Return the files that git ignores; a folder of which it ignores everything ends with "/"."""
+    words = ("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
     output, _ = _finish(command := _start(root, *words))
     names = output.decode("utf-8", "surrogateescape").split("\0") if not command.returncode else []
     return [name for name in names if name and name.isprintable()]

@@ -8,7 +8,7 @@ from pathlib import Path
 from bigbatch.snapshot.plain_tree import CACHE_FILES, CACHES
 
 MOST_SHOWN = 5
-MOST_SEEN = 20_000  # entries of the ignored folders that are counted
+MOST_SEEN = 20_000  # files that are counted, the same number of each ignored file or folder
 GENERATED = ("*.egg-info", "build", "dist", "htmlcov", ".coverage", ".env*", ".idea", ".vscode")
 
 
@@ -17,12 +17,11 @@ def describe_ignored(root: Path, names: Sequence[str]) -> list[str]:
 
     Caches, environments of Python and what builds make are no loss for a program.
     """
-    left = [MOST_SEEN]
-    measured = [(name, *_measure(root / name, left)) for name in names if not _is_needless(root, name)]
+    needed = [name for name in names if not _is_needless(root, name)]
+    most = max(1, MOST_SEEN // max(1, len(needed)))
+    measured = [(name, *_measure(root / name, most)) for name in needed]
     found = sorted((one for one in measured if one[1]), key=lambda one: (-one[2], one[0]))
-    shown = [
-        f"{name} ({_count(files)}, {_size(size)}{', and more' if cut else ''})" for name, files, size, cut in found
-    ]
+    shown = [f"{name} ({'over ' if cut else ''}{_count(files)}, {_size(size)})" for name, files, size, cut in found]
     more = [f"{len(shown) - MOST_SHOWN:,} more"] if len(shown) > MOST_SHOWN else []
     return [*shown[:MOST_SHOWN], *more]
 
@@ -33,12 +32,11 @@ def _is_needless(root: Path, name: str) -> bool:
     return any(fnmatch(leaf, pattern) for pattern in patterns) or (root / name / "pyvenv.cfg").exists()
 
 
-def _measure(path: Path, left: list[int]) -> tuple[int, int, bool]:
-    """Return the number of files, their bytes, and whether not all were counted."""
+def _measure(path: Path, most: int) -> tuple[int, int, bool]:
+    """Return the number of files, at most `most`, their bytes, and whether there are more."""
     files = size = 0
     for file in _files(path):
-        left[0] -= 1
-        if left[0] < 0:
+        if files >= most:
             return files, size, True
         try:
             size += os.lstat(file).st_size

@@ -18,11 +18,12 @@ OWN = frozenset(
     {
         *("spec.json", "events.jsonl", "out.log", "times.csv", "collective.json", "binding.json", "chunks.json"),
         *("lost.jsonl", "outputs.json", "parameters.json", "parameters.yaml"),
-        *("attempts", "points", "times", "bad-images", "volume", "submission", "tensorboard"),
+        *("attempts", "points", "times", "bad-images", "volume", "submission"),
     }
 )
 WORK = "work"
-COPIED_AT = 315_619_200  # the modification time of a copy from the code snapshot
+COPIED_AT = 315_619_200  # the modification time of a copy from the code snapshot, until the program changes it
+COPIED, COPIED_BYTES = "attempts/work.copied", 8 << 20  # the list of the copies' paths
 CACHES = frozenset({"__pycache__", ".ipynb_checkpoints"})
 MOST_SEEN = 50_000  # entries of the folders that are looked at
 MAX_DEPTH = 40
@@ -89,20 +90,36 @@ def read_submitted_jobs(folder: Path) -> list[SubmittedJob]:
 
 def _files(folder: Path) -> Iterator[WrittenFile | None]:
     """Yield each file of the program, and None for an entry that is none."""
-    folders = [""]
+    folders, copied = [""], _read_copied(folder)
     while folders:
         below = folders.pop()
-        for name, status in list_status(folder, below, MOST_SEEN).items():
+        for name, status in _list(folder, below).items():
             path = f"{below}/{name}".lstrip("/")
             if not below and not is_written_path(name):
                 continue
             is_file = _is_text(name) and stat.S_ISREG(status.st_mode)
-            if is_file and not (path.startswith(f"{WORK}/") and status.st_mtime == COPIED_AT):
+            if is_file and not (status.st_mtime == COPIED_AT and path in copied):
                 yield WrittenFile(path, status.st_size, status.st_mtime)
                 continue
             yield None
             if stat.S_ISDIR(status.st_mode) and _is_text(name) and name not in CACHES and path.count("/") < MAX_DEPTH:
                 folders.append(path)
+
+
+def _list(folder: Path, below: str) -> dict[str, os.stat_result]:
+    """Return the entries of a folder; none of one that the program has closed to the service."""
+    try:
+        return list_status(folder, below, MOST_SEEN)
+    except PermissionError:
+        return {}
+
+
+def _read_copied(folder: Path) -> frozenset[str]:
+    try:
+        text = read_file(folder, COPIED, COPIED_BYTES).decode("utf-8", "replace")
+    except (FileNotFoundError, UnreadableFileError):
+        return frozenset()
+    return frozenset(f"{WORK}/{line}" for line in text.splitlines())
 
 
 def _is_text(name: str) -> bool:

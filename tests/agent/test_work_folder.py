@@ -8,7 +8,9 @@ import pytest
 
 from agent.program import work_folder
 from agent.program.work_folder import COPIED_AT_NS, make_work_folder, working_folder_of
-from tests.testing.programs import program_folder, run_agent
+from contract.folder.events import Points
+from tests.testing.event_files import append, scalars
+from tests.testing.programs import events_of, program_folder, run_agent
 
 pytestmark = pytest.mark.ring("gate")
 CODE = "5e88" * 16
@@ -43,7 +45,7 @@ def test_the_tree_is_copied_with_its_modes_and_links_and_can_be_written(tmp_path
     with (work / "lars/conf/a.yaml").open("a") as file:
         file.write("steps: 2\n")
     assert (tree / "lars/conf/a.yaml").read_text() == "lr: 1\n"
-    assert os.listdir(tmp_path / "1-abc") == ["work"]
+    assert sorted(os.listdir(tmp_path / "1-abc")) == ["attempts", "work"]
 
 
 def test_two_runs_share_no_file_and_a_second_attempt_finds_what_the_first_one_wrote(tmp_path: Path, tree: Path) -> None:
@@ -53,17 +55,46 @@ def test_two_runs_share_no_file_and_a_second_attempt_finds_what_the_first_one_wr
     assert (made(tmp_path) / "ckpt.pt").read_text() == "of run 1"
 
 
-def test_large_files_and_those_beyond_the_limit_of_all_copies_are_links(
+def test_the_largest_files_beyond_the_limits_of_all_copies_are_links(
     tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tree / "data.bin").write_bytes(b"x" * (work_folder.LINKED_BYTES + 1))
     (tree / "half.bin").write_bytes(b"x" * 900)
     (tree / "more.bin").write_bytes(b"x" * 901)
     monkeypatch.setattr(work_folder, "COPIED_BYTES", 1_000)
-    work = made(tmp_path)
-    links = sorted(path.name for path in work.iterdir() if path.is_symlink())
-    assert links == ["data.bin", "more.bin"]
-    assert (work / "data.bin").resolve() == tree / "data.bin"
+    assert links_in(made(tmp_path)) == ["more.bin"]
+    monkeypatch.setattr(work_folder, "MAX_COPIES", 3)
+    work = made(tmp_path, "2-def")
+    assert links_in(work) == ["half.bin", "more.bin"]
+    assert (work / "more.bin").resolve() == tree / "more.bin"
+    copied = (tmp_path / "2-def" / work_folder.COPIED).read_text().splitlines()
+    assert sorted(copied) == ["lars/conf/a.yaml", "lars/run.sh", "train.py"]
+
+
+def links_in(work: Path) -> list[str]:
+    return sorted(path.name for path in work.iterdir() if path.is_symlink())
+
+
+def test_a_request_to_end_ends_the_copy_and_the_next_attempt_makes_it_whole(tmp_path: Path, tree: Path) -> None:
+    folder = tmp_path / "1-abc"
+    folder.mkdir()
+    with pytest.raises(work_folder.Abandoned):
+        make_work_folder({"code": CODE}, folder, lambda: False)
+    assert os.listdir(folder) == []
+    assert make_work_folder({"code": CODE}, folder)
+    assert not make_work_folder({"code": CODE}, folder)
+    assert (folder / "work/train.py").exists()
+
+
+def test_event_files_that_came_with_the_code_are_no_metrics_also_if_the_first_attempt_was_killed_early(
+    tmp_path: Path, tree: Path
+) -> None:
+    old = tree / "runs" / "old"
+    old.mkdir(parents=True)
+    append(old / "events.out.tfevents.1.host.1.0", scalars(1, {"loss": 9.0}))
+    folder = program_folder(tmp_path, "true", code=CODE)
+    assert run_agent(folder, attempt=2) == 0
+    assert run_agent(folder, attempt=3) == 0
+    assert [event for event in events_of(folder) if isinstance(event, Points)] == []
 
 
 def test_a_draft_of_a_killed_agent_is_removed_and_made_anew(tmp_path: Path, tree: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from agent.program.work_folder import COPIED_AT_NS
+from agent.program.work_folder import COPIED, COPIED_AT_NS
 from contract.folder.run_folder import RunFolder
 
 pytestmark = pytest.mark.ring("gate")
@@ -27,14 +27,17 @@ def test_what_the_program_wrote_is_listed_newest_first_and_downloaded(
     write(failed_run, "table.csv", "a,b", 1000.0)
     write(failed_run, "work/__pycache__/x.pyc", "cache", 3000.0)
     write(failed_run, "attempts/1.rendezvous", "secret", 3000.0)
-    write(failed_run, "work/train.py", "print()", 1.0)
-    os.utime(failed_run.path / "work/train.py", ns=(COPIED_AT_NS, COPIED_AT_NS))
+    for path in ("work/train.py", "work/backup/train.py"):  # a copy of the code, and the program's copy of that
+        write(failed_run, path, "print()", 1.0)
+        os.utime(failed_run.path / path, ns=(COPIED_AT_NS, COPIED_AT_NS))
+    write(failed_run, COPIED, "train.py\nconfig.yaml\n", 1.0)
     found = client.get(FILES).json()
     assert [(one["path"], one["size_bytes"], one["written_at"]) for one in found["items"]] == [
+        ("work/backup/train.py", 7, "1980-01-02T00:00:00Z"),
         ("work/outputs/2026-11-29/ckpt.pt", 7, "1970-01-01T00:33:20Z"),
         ("table.csv", 3, "1970-01-01T00:16:40Z"),
     ]
-    assert (found["total"], found["size_bytes"], found["is_cut"]) == (2, 10, False)
+    assert (found["total"], found["size_bytes"], found["is_cut"]) == (3, 17, False)
     answer = client.get(f"{FILES}/work/outputs/2026-11-29/ckpt.pt", headers={"Range": "bytes=2-"})
     assert (answer.status_code, answer.text) == (206, "ights")
     assert "run-1-ckpt.pt" in answer.headers["content-disposition"]

@@ -78,12 +78,13 @@ def _nested(values: Mapping[str, Any]) -> Document:
     found: Document = {}
     for path, value in values.items():
         *above, name = path.split(".")
+        for other in values:
+            if other.startswith(f"{path}."):
+                message = f"{path} is a parameter and has the parameter {other} in it: sweep one of them"
+                raise DocumentRefused("the options do not fit", [ValidationIssue(path="--sweep", message=message)])
         inner = found
         for part in above:
             inner = inner.setdefault(part, {})
-            if not isinstance(inner, dict):
-                message = f"{part} is a parameter and has the parameter {path} in it: sweep one of them"
-                raise DocumentRefused("the options do not fit", [ValidationIssue(path="--sweep", message=message)])
         inner[name] = value
     return found
 

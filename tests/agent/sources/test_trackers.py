@@ -1,5 +1,6 @@
 """A program that logs to another tracker, of which no metric is read, is noticed and told what to set."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def noticed(folder: RunFolder) -> list[str]:
         (WANDB, "write `from bigbatch import wandb` in place of `import wandb`, or print the values"),
         ("mkdir -p wandb/run-20260101_000000-abc", "this run logs to wandb (wandb/run-20260101_000000-abc)"),
         ("touch mlflow.db", "this run logs to MLflow (mlflow.db), and Bigbatch reads no metric of it: call `bigbatch"),
-        ("mkdir mlruns", "this run logs to MLflow (mlruns)"),
+        ("mkdir -p mlruns/0/4f2a", "this run logs to MLflow (mlruns/0/4f2a)"),
         ("mkdir trackio; touch trackio/p.db", "write `from bigbatch import wandb as trackio` in place of"),
         (
             "mkdir -p lightning_logs/version_0; touch lightning_logs/version_0/metrics.csv",
@@ -93,3 +94,12 @@ def test_the_metrics_of_the_node_are_none_of_the_program(tmp_path: Path, file: s
     assert run_agent(folder) == 0
     assert bool(noticed(folder)) is is_told
     assert ("logs to wandb" in folder.log.read_text()) is is_told
+
+
+def test_a_database_that_came_with_the_code_is_noticed_once_the_program_writes_into_it(tmp_path: Path) -> None:
+    for command, is_told in (("true", False), ("echo more >> $BIGBATCH_RUN_FOLDER/mlflow.db", True)):
+        folder = program_folder(tmp_path / str(is_told), command)
+        (folder.path / "mlflow.db").write_text("of another day")
+        os.utime(folder.path / "mlflow.db", (1000, 1000))
+        assert run_agent(folder) == 0
+        assert bool(noticed(folder)) is is_told

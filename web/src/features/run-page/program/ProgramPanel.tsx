@@ -54,7 +54,7 @@ function FolderText({ run, spec }: Props) {
   if (code)
     return (
       <>
-        code snapshot <code title={code}>{code.slice(0, 12)}</code>
+        a copy of code snapshot <code title={code}>{code.slice(0, 12)}</code>
         {subfolder && (
           <>
             , in <code>{subfolder}</code>
