@@ -57,7 +57,10 @@ def _needs_code(document: Mapping[str, Any]) -> bool:
 def describe_snapshot(taken: SnapshotRef) -> list[str]:
     """Return the lines about the snapshot and what is not in it, for people."""
     lines = [_describe(taken), *(f"warning: not in the snapshot: {one}" for one in taken.left_out)]
-    return [*lines, *([f"left out: {', '.join(taken.ignored)}, by .gitignore"] if taken.ignored else [])]
+    if taken.ignored:
+        advice = "a program that reads them needs their absolute path"
+        lines.append(f"left out: {', '.join(taken.ignored)}, by .gitignore; {advice}")
+    return lines
 
 
 def _describe(taken: SnapshotRef) -> str:
@@ -66,5 +69,6 @@ def _describe(taken: SnapshotRef) -> str:
     if taken.source is None:
         return f"{line}, without git"
     changes = taken.source.staged + taken.source.unstaged + taken.source.untracked
+    words = f" with {changes} {'change' if changes == 1 else 'changes'}" if changes else ""
     commit = (taken.source.commit or "no commit")[:10]
-    return f"{line}, {taken.source.branch or 'no branch'} at {commit}" + (f" with {changes} changes" if changes else "")
+    return f"{line}, {taken.source.branch or 'no branch'} at {commit}{words}"

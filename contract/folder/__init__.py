@@ -27,6 +27,9 @@ attempts/N.threads-R.txt  in a program: where faulthandler of rank R writes when
 attempts/N.flight-R     in a program: torch's record of the last collectives of rank R, when it stalled
 attempts/N.lines-R.out, .err  in a program: what rank R writes, until a source of its output has read it (agent/ranks)
 attempts/N.lines-R.end  in a program: where the lines of rank R and of the next ranks of its agent end
+attempts/work.copied    in a program: the paths of the copies from the code snapshot in `work` (agent/program)
+attempts/N.jobs         in a program: numbers of the jobs that attempt N submitted itself, with the second
+attempts/bin/sbatch     in a program: the script that the ranks find before sbatch (agent/program/inner_jobs.py)
 attempts/sources.json   in a program: how far the sources of metrics were read (agent/sources)
 attempts/N.rank-R.json  why rank R of attempt N failed
 attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or "KILL"
@@ -34,6 +37,7 @@ attempts/N.end          in a shared job: the exit code of attempt N; written onc
 attempts/N.log          byte of out.log at which attempt N starts; absent for the first attempt, which starts at 0
 bad-images/             the images that cannot be decoded, one file each
 volume/                 in a program with a volume: leases and finished tasks (trainers/volume/tasks)
+work/                   in a program with a code snapshot: the run's copy of it, in which the ranks start
 checkpoints/            the run's checkpoints (trainers/checkpoints)
 submission/             the files of the submission
 """

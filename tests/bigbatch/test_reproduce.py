@@ -39,7 +39,7 @@ def test_submit_takes_a_snapshot_of_the_folder_of_the_file(call: Call, client: C
     assert "code: snapshot " in shown.err
     assert "3 files" in shown.err
     assert "main at " in shown.err
-    assert " with 1 changes" in shown.err
+    assert " with 1 change" in shown.err
     run = client.run(submit(call, project / "spec.yaml"))
     assert run.spec.kind == "program"
     assert run.spec.code == client.snapshot(project).hash

@@ -100,6 +100,34 @@ def test_a_program_of_others_sweeps_logs_is_killed_stops_and_resumes_as_it_is(pl
     SEEN[program.name, place.name] = Seen(metrics, f"rank {rank}, SIGKILL", int(found[-1]))
 
 
+@pytest.mark.parametrize("launcher", ["srun", "torchrun"])
+def test_an_exception_of_a_rank_is_named_and_not_the_lost_connection_of_another(place: Place, launcher: str) -> None:
+    program = Program("raises", "python ddp_raises.py {lr}", "", launcher=launcher)
+    (run,) = place.launch(program, "lr=1")
+    end = place.service.wait_for_end(run["id"])
+    assert end["state"] == "failed", place.service.story(run["id"])
+    assert (end["failure"]["rank"], end["failure"]["kind"]) == (1, "python_error"), end["failure"]
+    assert "ValueError: lr is negative" in end["failure"]["reason"], end["failure"]
+    assert "1: [rank1]: ValueError: lr is negative" in log_of(place, run)
+
+
+def test_hydras_launcher_submits_jobs_that_know_nothing_of_the_run_and_its_page_lists_them(place: Place) -> None:
+    if place.name != "lab":
+        pytest.skip("there is no Slurm")
+    words = (
+        "python hydra_app.py --multirun hydra/launcher=submitit_slurm hydra.launcher.partition=gpu steps=3 "
+        "hydra.launcher.timeout_min=5 model.width={model.width},9"
+    )
+    (run,) = place.launch(Program("Hydra", words, "", launcher="plain", ranks=1), "model.width=3")
+    end = place.service.wait_for_end(run["id"])
+    assert end["state"] == "done", place.service.story(run["id"])
+    (job,) = place.service.get(f"/runs/{run['id']}/files")["jobs"]
+    logs = [path.read_text() for path in (place.folder(run) / "work").rglob(f"{job['id']}_*_log.out")]
+    assert len(logs) == 2, list((place.folder(run) / "work").rglob("*"))
+    assert all("step 3 loss" in text for text in logs), logs
+    assert not any("BIGBATCH_RUN_FOLDER" in text or "RANK=" in text for text in logs), logs
+
+
 def metrics_of(place: Place, run: dict[str, Any], program: Program) -> str:
     """Return where the program's metrics come from; fail unless they arrive or a line says how they could."""
     page = place.service.get(f"/runs/{run['id']}")

@@ -50,7 +50,7 @@ class ProgramSpec(Spec):
     # absent where it is null, so that runs from before the field have the document and the key that they had
     rank_variables: bool | None = Field(default=None, exclude_if=lambda value: value is None, examples=[False])
     """Whether the ranks have RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR and MASTER_PORT;
-    null: yes, except with `plain`, whose one process starts as by hand. torchrun sets its own."""
+    null: yes, except with `plain`, which starts one process as by hand. torchrun sets its own."""
     resources: Resources = Local()
     """The cluster, and the nodes, cpus and devices of each job."""
     environment: Environment = Environment()
