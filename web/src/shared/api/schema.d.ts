@@ -9104,7 +9104,7 @@ export interface components {
             /**
              * Rank Variables
              * @description Whether the ranks have RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, NODE_RANK, MASTER_ADDR and MASTER_PORT;
-             *     null: yes, except with `plain`, whose one process starts as by hand. torchrun sets its own.
+             *     null: yes, except with `plain`, which starts one process as by hand. torchrun sets its own.
              * @example false
              */
             rank_variables?: boolean | null;
