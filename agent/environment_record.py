@@ -59,7 +59,7 @@ def record(folder: Path, attempt: int, environment: Mapping[str, str]) -> None:
         spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         spec = {}
-    document = {"version": 1, "attempt": attempt, "at": time.time(), **describe(spec, environment)}
+    document = {"version": 1, "attempt": attempt, "at": time.time(), **describe(spec, without_own(folder, environment))}
     path = folder / "attempts" / f"{attempt}.environment.json"
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -68,6 +68,16 @@ def record(folder: Path, attempt: int, environment: Mapping[str, str]) -> None:
         os.replace(draft, path)
     except OSError as error:
         print(f"bigbatch: the environment could not be recorded: {error}", file=sys.stderr, flush=True)
+
+
+def without_own(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what leads into this run's folder: it is no difference between two runs."""
+    own = f"{folder}/attempts/bin"
+    path = ":".join(place for place in environment.get("PATH", "").split(":") if place != own)
+    found = {**environment, **({"PATH": path} if "PATH" in environment else {})}
+    if found.get("TRACKIO_DIR") == f"{folder}/trackio":
+        del found["TRACKIO_DIR"]
+    return found
 
 
 def describe(spec: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:

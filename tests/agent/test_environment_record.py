@@ -206,3 +206,19 @@ def test_a_container_runs_the_recorder_with_its_own_python(tmp_path: Path) -> No
     assert found is not None
     assert found.container is not None
     assert found.container.image == "IMAGE"
+
+
+def test_two_runs_do_not_differ_by_what_leads_into_their_own_folders(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "two"):
+        folder = program_folder(tmp_path / name, ["true"])
+        own = {"PATH": f"{folder.path}/attempts/bin:/usr/bin", "TRACKIO_DIR": f"{folder.path}/trackio"}
+        record(folder.path, 1, own)
+        found.append(read_environment(folder.path, 1))
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].variables == found[1].variables == {"PATH": "/usr/bin"}
+    record(tmp_path / "two" / "000001-cafe", 2, {"TRACKIO_DIR": "/home/ann/trackio"})
+    kept = read_environment(tmp_path / "two" / "000001-cafe", 2)
+    assert kept is not None
+    assert kept.variables["TRACKIO_DIR"] == "/home/ann/trackio"
