@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from bigbatch.service.interrupts import Interrupts
 from bigbatch.service.process import ServiceProcess
 from bigbatch.terminal.message import print_message
 
-START_S = 90.0  # a slow disk needs long to load the scheduler's libraries
+USUAL_START_S = 90.0  # a slow disk needs long to load the scheduler's libraries; then, and again, a message says why
 END_S = 15.0
 CLOSE_S = 45.0  # the scheduler kills jobs that have not paused after twenty seconds
 POLL_INTERVAL_S = 0.2
@@ -36,20 +36,20 @@ class Service:
         ]
 
     def start(self) -> None:
-        """Migrate the database, start every process and wait until the service is ready; raise BigbatchError."""
+        """Migrate the database, start every process and wait until the service is ready.
+
+        Raise BigbatchError when a process ends. However long it takes, nothing is given up: a large database needs
+        long to migrate, and a busy machine long to start.
+        """
         began = datetime.now(UTC)
         self._migrations.start()
-        if not self._wait(lambda: not self._migrations.is_alive, START_S):
-            raise BigbatchError(f"the migration of the database took more than {START_S:g} s")
+        self._wait(lambda: not self._migrations.is_alive, lambda: "the database is being migrated")
         if self._migrations.code():
             raise BigbatchError(self._migrations.describe_exit())
         for part in reversed(self._parts):
             part.start()
         with Client(self.address.url) as client:
-            if not self._wait(lambda: self._is_ready(client, began), START_S):
-                raise BigbatchError(
-                    f"the service was not ready within {START_S:g} s: read the logs in {self._home / 'logs'}"
-                )
+            self._wait(lambda: self._is_ready(client, began), lambda: _missing(client, began) or "nothing")
 
     def supervise(self, seconds: float) -> None:
         """Restart ended processes for `seconds` seconds.
@@ -91,11 +91,14 @@ class Service:
             print_message(f"jobs on this machine may continue, and the next start adopts them; log: {self._close.log}")
         self._close.kill()
 
-    def _wait(self, done: Callable[[], bool], limit_s: float) -> bool:
-        """Return whether `done` is true within `limit_s`; raise KeyboardInterrupt after an end request."""
-        is_done = self._wait_until(done, limit_s, signals_seen=0)
+    def _wait(self, done: Callable[[], bool], describe: Callable[[], str]) -> None:
+        """Wait until `done` is true, and say now and then what is missing; an end request raises KeyboardInterrupt."""
+        began = time.monotonic()
+        while not self._wait_until(done, USUAL_START_S, signals_seen=0):
+            self._interrupts.raise_if_any()
+            waited_s, logs = time.monotonic() - began, self._home / "logs"
+            print_message(f"not ready after {waited_s:.0f} s, and still trying: {describe()}; logs: {logs}")
         self._interrupts.raise_if_any()
-        return is_done
 
     def _wait_until(self, done: Callable[[], bool], limit_s: float, *, signals_seen: int) -> bool:
         until = time.monotonic() + limit_s
@@ -108,15 +111,25 @@ class Service:
         for part in self._parts:
             if part.code() is not None:
                 raise BigbatchError(part.describe_exit())
-        with suppress(Unreachable, ApiError):
-            answer = client.ready()
-            return answer.ready and answer.scheduler_seen_at is not None and answer.scheduler_seen_at >= began
-        return False
+        return _missing(client, began) is None
 
     def _child(self, name: str, *words: str) -> ServiceProcess:
         own = {"BIGBATCH_HOME": str(self._home), "PYTHONUNBUFFERED": "1"}
         environment = environment_of(name, {**os.environ, **own})
         return ServiceProcess(name, words, log=self._home / "logs" / f"{name}.log", environment=environment)
+
+
+def _missing(client: Client, began: datetime) -> str | None:
+    """Return what the service that began then still lacks; None if it is ready."""
+    try:
+        answer = client.ready()
+    except (Unreachable, ApiError) as error:
+        return f"the API gives no answer ({error})"
+    if answer.database != "ok":
+        return f"the database: {answer.database}"
+    if answer.scheduler_seen_at is None or answer.scheduler_seen_at < began:  # an earlier one may have reported
+        return "the scheduler has not reported yet"
+    return None if answer.ready else f"the scheduler: {answer.scheduler}"
 
 
 @contextmanager

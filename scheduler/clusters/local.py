@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import psutil
@@ -34,13 +34,12 @@ from scheduler.clusters.cluster import (
     gone,
     is_passed_to_jobs,
 )
+from scheduler.clusters.local_processes import JobProcesses, Seen
 from scheduler.clusters.outer_job import is_of_outer_job
 from scheduler.submit.tools import agent_folder
 
 QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
 PID = re.compile(r"[1-9][0-9]{0,8}")
-EXECVE_TRIES = 200
-EXECVE_WAIT_S = 0.001
 
 
 class Local:
@@ -53,6 +52,7 @@ class Local:
         self._ranks = ranks
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._exit_codes: dict[str, int] = {}  # of children that have ended; negative: the signal
+        self._processes = JobProcesses()
         self._queue_full_until = 0.0
 
     def limits(self) -> Limits:
@@ -92,19 +92,21 @@ class Local:
         return {job: self._job_status(job.id) for job in jobs}
 
     def find(self, names: Sequence[str]) -> Mapping[str, str | None]:
-        alive = {job_name: local_job_id(job_name, leader.pid) for leader, job_name in _group_leaders()}
-        return {name: alive.get(name) for name in names}
+        leaders = [(leader, name) for leader, name in self._processes.leaders() if name is not Seen.NO_JOB]
+        alive = {name: local_job_id(name, leader.pid) for leader, name in leaders if isinstance(name, str)}
+        is_all_known = all(isinstance(name, str) for _, name in leaders)
+        return {name: alive.get(name) for name in names if is_all_known or name in alive}
 
     def cancel(self, jobs: Sequence[JobHandle], *, force: bool = False) -> Sequence[JobHandle]:
         signaled = []
         for job in jobs:
             pid = _pid(job.id)
             if is_manual_job(job.id):  # its group may be a shell's; it passes the signal to its ranks
-                if pid is not None and _is_alive(job.id, pid):
+                if pid is not None and self._is_alive(job.id, pid):
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(pid, signal.SIGKILL if force else signal.SIGTERM)
                         signaled.append(job)
-            elif pid is not None and any(_group_members(job.id)):
+            elif pid is not None and self._has_group(job, pid):
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
                     signaled.append(job)
@@ -113,7 +115,8 @@ class Local:
     def report(self, *, urgent: bool = False) -> ClusterReport:
         self._reap_children()
         cpus = psutil.cpu_count() or 1
-        jobs = [queued for leader, name in _group_leaders() if (queued := _queued_job(leader, name))]
+        named = [(leader, name) for leader, name in self._processes.leaders() if isinstance(name, str)]
+        jobs = [queued for leader, name in named if (queued := _queued_job(leader, name))]
         node = Node(
             name=host(),
             state="allocated" if jobs else "idle",
@@ -158,22 +161,28 @@ class Local:
         if job_host != host():
             return Unknown(f"the job is on {job_host}, this worker on {host()}")
         pid = _pid(job_id)
-        return Alive() if pid is not None and _is_alive(job_id, pid) else gone(EndKind.PROCESS_GONE)
+        return Alive() if pid is not None and self._is_alive(job_id, pid) else gone(EndKind.PROCESS_GONE)
 
-
-def _is_alive(job_id: str, pid: int) -> bool:
-    """Return whether the first process of a job lives, and is not another process with its number."""
-    name = job_id.rpartition("@")[0]
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
+    def _is_alive(self, job_id: str, pid: int) -> bool:
+        """Return whether the first process of a job lives, and is not another process with its number."""
+        try:
+            process = psutil.Process(pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            # compare names, not start times: setting the clock changes the start time of every process
+            name = self._processes.name_of(process)
+            if is_manual_job(job_id):
+                return name is Seen.NO_JOB and any("trainers" in word or "agent" in word for word in process.cmdline())
+            return name in (job_id.rpartition("@")[0], Seen.LOADING)
+        except psutil.Error:
             return False
-        # compare names, not start times: setting the clock changes the start time of every process
-        if not is_manual_job(job_id):
-            return _job_name(process) == name
-        return _job_name(process) is None and any("trainers" in word or "agent" in word for word in process.cmdline())
-    except psutil.Error:
-        return False
+
+    def _has_group(self, job: JobHandle, pid: int) -> bool:
+        """Return whether a process of the job's group lives; all of them inherited the job's name."""
+        child = self._children.get(job.id)
+        if child and child.poll() is None:
+            return True
+        return any(group == pid and name == job.name for _, group, name in self._processes.groups())
 
 
 def _ended(code: int) -> Gone:
@@ -195,42 +204,6 @@ def _pid(job_id: str) -> int | None:
     """Return the process id in a job's id; None without one: the id may come from a claim that a job wrote."""
     digits = job_id.rpartition(":")[2]
     return int(digits) if PID.fullmatch(digits) else None
-
-
-def _job_name(process: psutil.Process) -> str | None:
-    """Return the name of the job that the process belongs to, or None if the process belongs to no job.
-
-    While the kernel replaces a process's program (execve), the process shows neither environment nor command line for
-    a moment, and Popen has returned by then: the function tries again.
-    """
-    for _ in range(EXECVE_TRIES):
-        if environment := process.environ():
-            return environment.get(JOB_NAME_VARIABLE)
-        if process.cmdline() or process.status() == psutil.STATUS_ZOMBIE:
-            time.sleep(EXECVE_WAIT_S)  # the program may have been loaded between the two calls, its environment last
-            return process.environ().get(JOB_NAME_VARIABLE)
-        time.sleep(EXECVE_WAIT_S)
-    return None
-
-
-def _group_members(job_id: str) -> Iterator[psutil.Process]:
-    """Yield the living processes of the job's group; all of them inherited the job's name."""
-    for process in psutil.process_iter():
-        try:
-            if os.getpgid(process.pid) == _pid(job_id) and _job_name(process) == job_id.rpartition("@")[0]:
-                yield process
-        except (psutil.Error, ProcessLookupError, PermissionError):
-            continue
-
-
-def _group_leaders() -> Iterator[tuple[psutil.Process, str]]:
-    """Yield the first process of every job on this machine, and the job's name."""
-    for process in psutil.process_iter():
-        try:
-            if os.getpgid(process.pid) == process.pid and (name := _job_name(process)):
-                yield process, name
-        except (psutil.Error, ProcessLookupError, PermissionError):
-            continue
 
 
 def _queued_job(leader: psutil.Process, name: str) -> QueuedJob | None:
