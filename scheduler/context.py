@@ -60,6 +60,7 @@ class Memory:
     outputs_checked_to: int = 0  # the last run whose outputs the tick `prune` has looked at
     garbage_removed_at: float = -math.inf  # of snapshots
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
+    wide_read_at: dict[int, float] = field(default_factory=dict)  # by run that reports very many series
     missing_since: dict[int, float] = field(default_factory=dict)  # by run: events that were read are not there
     # by search: the state of its experiment at its last tick that changed nothing, and when that was
     searches_seen: dict[int, tuple[tuple[int, int, int], float]] = field(default_factory=dict)

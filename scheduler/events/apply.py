@@ -96,12 +96,12 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, 
     changes.record_runs(db, [run.id])
     before = run.state
     moments = Moments(transitions.last_moved_at(db, run), now(), job.clock_shift_s)
+    resumed = (event for event in events if isinstance(event, Resumed))
+    restarts.store_restarts(db, run.id, (event for event in resumed if 0 < event.attempt <= run.attempt))
+    if noticed := [event for event in events if isinstance(event, Noticed)]:
+        note_tracker(run, noticed[-1])
     for event in events:
-        if isinstance(event, Resumed) and event.attempt <= run.attempt:  # so there are no more rows than attempts
-            restarts.store_restart(db, run.id, event)
-        if isinstance(event, Noticed):
-            note_tracker(run, event)
-        if isinstance(event, Points | Saved | Noticed) or event.attempt != run.attempt:
+        if isinstance(event, Points | Saved | Noticed | Resumed) or event.attempt != run.attempt:
             continue
         if isinstance(event, Started) and run.state is State.PENDING:
             job.hosts, job.pending_reason, job.pending_detail = sorted(set(event.hosts)), None, None

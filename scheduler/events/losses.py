@@ -53,7 +53,8 @@ def count_repeated(db: Session, run: Run, events: Sequence[Event]) -> None:
         return
     step = first.step if isinstance(first, Resumed) else max(0, first.step - 1)
     if (lost := before - step) > 0:
-        restarts.store_restart(db, run.id, Resumed(attempt=run.attempt, at=first.at, step=step, lost_steps=lost))
+        repeated = Resumed(attempt=run.attempt, at=first.at, step=step, lost_steps=lost)
+        restarts.store_restarts(db, run.id, [repeated])
     _store(run, _known(run).model_copy(update={"lost_history": None}))
 
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from contract.folder.events import Points
 from contract.folder.outputs.record import OutputsRecord
 from scheduler.events.folder_state import FolderState
 from scheduler.events.rank_points import RankPoints
@@ -26,6 +27,11 @@ class RunReport(NamedTuple):
     def more(self) -> bool:
         """Whether a file goes on beyond what was read."""
         return self.tail.more or self.ranks.more
+
+    def count_series(self) -> int:
+        """Return the number of series of which there are points."""
+        measured = (*self.tail.events, *self.ranks.points)
+        return len({name for event in measured if isinstance(event, Points) for name in event.values})
 
     @property
     def size_bytes(self) -> int:

@@ -27,6 +27,7 @@ from scheduler.events.collector import garbage_collection_paused
 from scheduler.events.read_report import Surroundings, read_report
 from scheduler.events.report import RunReport
 from scheduler.events.tail import MAX_BYTES
+from scheduler.events.turns import in_turns, note_width
 from scheduler.events.uncollected import count_failure, forget_failures
 from scheduler.jobs.status import status_of_live
 from scheduler.outcome.exit_cause import LINGER
@@ -37,11 +38,12 @@ from store.tables import Cluster, Job, now
 
 MAX_ROUNDS = 10  # reads of one file in a tick: a job that writes without end must not hold up other runs
 FIRST_BYTES = 1 << 16  # of each run's first read: no run's backlog delays the newest points of the others,
-BUDGET_S = 5.0  # and the further reads of all backlogs end after so long
+BUDGET_S = 3.0  # and the reads of runs with many series and of all backlogs end after so long
 AGAIN_S = 0.33  # between two reads of the runs that report, within a tick
 TICK_S, PERIOD_S = 0.9, 1.0  # a tick ends before the next one begins
 SHARE = 3  # reads take at most a third of the time
-MAX_RUNS = 100  # in one transaction: enough to be worth it, few enough for other writers that wait
+# in one transaction: enough to be worth it, few enough for other writers that wait (5,000 series take half a second)
+MAX_RUNS, MAX_SERIES_AT_ONCE = 100, 5_000
 log = logging.getLogger(__name__)
 
 
@@ -61,7 +63,7 @@ def ingest_and_follow(context: Context) -> None:
 
 
 def _follow(context: Context, began: float) -> None:
-    following = [run for run in ingest(context) if run.state is State.RUNNING]
+    following, _ = in_turns(context, [run for run in ingest(context) if run.state is State.RUNNING])
     last, took_s = began, time.monotonic() - began
     while following:
         starts = last + max(AGAIN_S, SHARE * took_s)
@@ -78,7 +80,7 @@ def _read_again(context: Context, following: Sequence[LiveRun]) -> list[LiveRun]
     """Store what these runs have reported meanwhile; whether their jobs are gone is the next tick's question."""
     status: dict[int, JobStatus] = {run.id: Alive() for run in following}
     current = {run.id: run for run in following}
-    for batch in _batches(_read(context, following, status, Surroundings({}, None), max_bytes=FIRST_BYTES)):
+    for batch in _batches(context, _read(context, following, status, Surroundings({}, None), max_bytes=FIRST_BYTES)):
         for run_id in [report.run.id for report in batch]:
             del current[run_id]  # another worker reads it, unless its report is stored
         current |= {one.run.id: one.run for one in _store(context, batch, status)}
@@ -108,8 +110,9 @@ def _ingest(context: Context) -> list[LiveRun]:
             faults.append(error)
     ids, failures = {run.id for run in live}, context.memory.ingest_failures
     context.memory.ingest_failures = {run_id: count for run_id, count in failures.items() if run_id in ids}
-    missing = context.memory.missing_since
+    missing, wide = context.memory.missing_since, context.memory.wide_read_at
     context.memory.missing_since = {run_id: at for run_id, at in missing.items() if run_id in ids}
+    context.memory.wide_read_at = {run_id: at for run_id, at in wide.items() if run_id in ids}
     if faults:
         raise ExceptionGroup("runs of some clusters could not be ingested", faults)
     return reported
@@ -118,14 +121,21 @@ def _ingest(context: Context) -> list[LiveRun]:
 def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> list[LiveRun]:
     status = status_of_live(context, kind, live)
     surroundings = _read_surroundings(context, kind, live, status)
-    remaining, until, reported = list(live), math.inf, dict[int, LiveRun]()
-    for number in range(MAX_ROUNDS):
-        most = MAX_BYTES if number else FIRST_BYTES
-        reports = _batches(_read(context, remaining, status, surroundings, max_bytes=most, until=until))
-        stored = [one for batch in reports for one in _store(context, batch, status)]
-        reported |= {one.run.id: one.run for one in stored}
-        remaining = [one.run for one in stored if one.more]
-        until = min(until, time.monotonic() + BUDGET_S)
+    reported: dict[int, LiveRun] = {}
+
+    def read(runs: Sequence[LiveRun], max_bytes: int, until: float) -> list[LiveRun]:
+        """Read and store; return the runs whose files go on."""
+        reports = _read(context, runs, status, surroundings, max_bytes=max_bytes, until=until)
+        stored = [one for batch in _batches(context, reports) for one in _store(context, batch, status)]
+        reported.update({one.run.id: one.run for one in stored})
+        return [one.run for one in stored if one.more]
+
+    narrow, wide = in_turns(context, live)
+    remaining = read(narrow, FIRST_BYTES, math.inf)
+    until = time.monotonic() + BUDGET_S
+    remaining += read(wide, FIRST_BYTES, until)
+    for _ in range(MAX_ROUNDS - 1):
+        remaining = read(remaining, MAX_BYTES, until)
     if _reports_reachability(context, kind):
         _store_reachability(context, live, status)
     return [run for run in reported.values() if isinstance(status[run.id], Alive)]
@@ -148,16 +158,17 @@ def _read_surroundings(
     return Surroundings(hosts, ClusterReport.model_validate(row.report) if row and row.report else None)
 
 
-def _batches(reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
+def _batches(context: Context, reports: Iterable[RunReport]) -> Iterator[list[RunReport]]:
     """Yield reports in batches that a transaction and the memory can hold; read them as they are needed."""
     batch: list[RunReport] = []
-    size_bytes = 0
+    size_bytes = series = 0
     for report in reports:
         batch.append(report)
-        size_bytes += report.size_bytes
-        if len(batch) == MAX_RUNS or size_bytes >= MAX_BYTES:
+        note_width(context, report, width := report.count_series())
+        size_bytes, series = size_bytes + report.size_bytes, series + width
+        if len(batch) == MAX_RUNS or size_bytes >= MAX_BYTES or series >= MAX_SERIES_AT_ONCE:
             yield batch
-            batch, size_bytes = [], 0
+            batch, size_bytes, series = [], 0, 0
     if batch:
         yield batch
 

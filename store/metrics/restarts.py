@@ -1,6 +1,6 @@
 """Restarts: the steps at which attempts resumed their runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import select
@@ -11,11 +11,18 @@ from store.metrics.insert import insert_into
 from store.tables import Restart
 
 
-def store_restart(db: Session, run_id: int, event: Resumed) -> None:
-    """Store a restart; an event that is read twice is stored once."""
-    values = {"step": event.step, "lost_steps": event.lost_steps, "at": datetime.fromtimestamp(event.at, UTC)}
-    add = insert_into(db, Restart).values(run_id=run_id, attempt=event.attempt, **values)
-    db.execute(add.on_conflict_do_update(index_elements=["run_id", "attempt"], set_=values))
+def store_restarts(db: Session, run_id: int, events: Iterable[Resumed]) -> None:
+    """Store the last restart of each attempt, in one statement; an event that is read twice is stored once."""
+    rows = {
+        event.attempt: {"step": event.step, "lost_steps": event.lost_steps, "at": datetime.fromtimestamp(event.at, UTC)}
+        for event in events
+    }
+    if not rows:
+        return
+    add = insert_into(db, Restart)
+    new = {name: add.excluded[name] for name in ("step", "lost_steps", "at")}
+    keyed = [{"run_id": run_id, "attempt": attempt, **row} for attempt, row in rows.items()]
+    db.execute(add.on_conflict_do_update(index_elements=["run_id", "attempt"], set_=new), keyed)
 
 
 def of_run(db: Session, run_id: int) -> Sequence[Restart]:

@@ -1,20 +1,25 @@
 """An ingest tick's time and what it stores for one run are bounded, so that no run delays the others."""
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from contract.folder.bounds import MAX_SERIES
-from contract.folder.events import Points
+from contract.folder.events import Event, Noticed, Points, Resumed, Saved
 from contract.lifecycle.state import State
 from scheduler.context import Context
 from scheduler.events import tail
+from scheduler.events.turns import in_turns
 from scheduler.events.uncollected import FAILURES
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import FIRST_BYTES, ingest
+from store import runs
 from store.metrics.table import Series
+from store.runs import LiveRun
 from store.session import snapshot
+from store.tables import now
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read, sentence
+from tests.testing.statements import executed
 
 
 @pytest.fixture
@@ -45,6 +50,77 @@ def test_a_flood_of_one_run_delays_no_other_run(
     assert 0 < read(context, flood).cursor <= FIRST_BYTES
     ingest(context)
     assert read(context, flood).step == 2_000
+
+
+def test_runs_with_many_series_delay_no_other_run_and_take_turns(
+    context: Context, submitted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: two runs report a thousand series at each step, and the tick has time for none of them."""
+    *wide, narrow = submitted
+
+    def report_step(step: int) -> None:
+        values: dict[str, float | None] = {f"series-{number}": 1.0 for number in range(1_000)}
+        for run_id in wide:
+            report(context, run_id, Points(attempt=1, at=1.0, step=step, values=values))
+        report(context, narrow, *points_from(step, 1))
+
+    report_step(1)
+    ingest(context)
+    assert [read(context, run_id).step for run_id in submitted] == [1, 1, 1], "nothing is known of a run at first"
+    with monkeypatch.context() as patch:
+        patch.setattr("scheduler.ticks.ingest.BUDGET_S", -1.0)
+        report_step(2)
+        ingest(context)
+    assert [read(context, run_id).step for run_id in submitted] == [1, 1, 2]
+    first = in_turns(context, live_runs(context))[1]
+    assert [run.id for run in first] == wide, "the one that was read first waits for the longest time"
+    ingest(context)
+    assert [read(context, run_id).step for run_id in submitted] == [2, 2, 2]
+
+
+def test_a_transaction_has_a_bounded_number_of_series(
+    context: Context, submitted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: several runs report more series than a transaction should write."""
+    monkeypatch.setattr("scheduler.ticks.ingest.MAX_SERIES_AT_ONCE", 100)
+    ends: list[object] = []
+    event.listen(context.engine, "commit", ends.append)
+    values: dict[str, float | None] = {f"series-{number}": 1.0 for number in range(100)}
+    for run_id in submitted:
+        report(context, run_id, Points(attempt=1, at=1.0, step=1, values=values))
+    ingest(context)
+    assert len(ends) == len(submitted)
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        Resumed(attempt=1, at=1.0, step=0, lost_steps=0),
+        Noticed(attempt=1, at=1.0, metrics="x"),
+        Saved(attempt=1, at=1.0, step=1, stall_s=0, write_s=0, size_bytes=1),
+        STARTED,
+    ],
+    ids=lambda one: one.kind,
+)
+def test_ten_thousand_equal_events_take_as_many_statements_as_two(
+    context: Context, submitted: list[int], flood: Event
+) -> None:
+    """Forces the fault: a run repeats one event; before, each `resumed` event was a statement of its own."""
+    one, other, _ = submitted
+    ingest(context)
+    counts = []
+    for run_id, times in ((one, 2), (other, 10_000)):
+        report(context, run_id, *[flood] * times)
+        with executed(context.engine) as statements:
+            while read(context, run_id).cursor < context.folder_of(read(context, run_id)).events.stat().st_size:
+                ingest(context)
+        counts.append(len(statements))
+    assert counts[1] <= counts[0] + 20, "the file is read in a few parts"
+
+
+def live_runs(context: Context) -> list[LiveRun]:
+    with snapshot(context.engine) as db:
+        return runs.live(db, ended_after=now())
 
 
 def test_a_first_line_that_is_longer_than_the_first_read_is_an_event(context: Context, submitted: list[int]) -> None:

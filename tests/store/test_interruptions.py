@@ -38,7 +38,7 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
             end_attempt(db, run, cause, "as reported")
             move_row(db, run, State.QUEUED if number < len(story) else State.FAILED)
             if lost is not None:
-                restarts.store_restart(db, run_id, Resumed(attempt=number + 1, at=0.0, step=0, lost_steps=lost))
+                restarts.store_restarts(db, run_id, [Resumed(attempt=number + 1, at=0.0, step=0, lost_steps=lost)])
         db.flush()
         for hour, move in enumerate(db.query(Move).order_by(Move.id).all()[1:]):
             move.at = start + timedelta(minutes=30 * hour)
