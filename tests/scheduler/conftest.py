@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from contract.folder.run_folder import RunFolder
+from contract.spec.run import RunSpec
+from scheduler.clusters.cluster import JobRequest
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.refresh_clusters import refresh_clusters
 from store import runs
 from store.session import transaction
 from tests.testing.clusters import SLURM, Far, Play, Puppet
+from tests.testing.local_jobs import NAME
 from tests.testing.specs import Experiment
 
 
@@ -72,3 +76,12 @@ def far_run_id(far_context: Context, experiment: Experiment) -> int:
 def short_wait_for_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait a fifth of a second, not ten, for a claim that a shared file system does not show yet."""
     monkeypatch.setattr("contract.folder.run_folder.LATE_S", 0.2)
+
+
+@pytest.fixture
+def local_job(tmp_path: Path, experiment: Experiment) -> JobRequest:
+    """The first attempt of a run, as a local cluster gets it."""
+    spec: RunSpec = experiment().base
+    folder = RunFolder.of(tmp_path, 1, "cafe")
+    folder.prepare(spec)
+    return JobRequest(NAME, folder, 1, spec)

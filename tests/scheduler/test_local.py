@@ -3,20 +3,13 @@
 import errno
 import os
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
-from secrets import token_hex
 
 import psutil
 import pytest
 
-from contract.folder.job_identity import JOB_NAME_VARIABLE, local_job_id
-from contract.folder.run_folder import RunFolder
+from contract.folder.job_identity import local_job_id
 from contract.lifecycle.job_end import EndKind
-from contract.spec.run import RunSpec
 from scheduler.clusters import local
 from scheduler.clusters.cluster import (
     Alive,
@@ -30,111 +23,46 @@ from scheduler.clusters.cluster import (
     gone,
 )
 from scheduler.clusters.local import Local
-from scheduler.clusters.local_processes import LOADING_S
-from tests.testing.nameless import nameless_processes
+from tests.testing.local_jobs import NAME, TREE, cluster_of_trees, job_processes, run_code, status_of, wait_for_end
 from tests.testing.servers import wait_for
-from tests.testing.specs import Experiment
-
-NAME = f"bigbatch-{token_hex(4)}-1"  # unique, so that other jobs of this machine do not disturb the tests
-# a job of two processes; with the mode IGN the second one ignores SIGTERM
-TREE = """
-import signal, subprocess, sys, time
-child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_{mode}); print('up', flush=True); time.sleep(60)"
-inner = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE)
-inner.stdout.readline()
-print("ready", flush=True)
-inner.wait()
-"""
-
-
-@pytest.fixture
-def job(tmp_path: Path, experiment: Experiment) -> JobRequest:
-    spec: RunSpec = experiment().base
-    folder = RunFolder.of(tmp_path, 1, "cafe")
-    folder.prepare(spec)
-    return JobRequest(NAME, folder, 1, spec)
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
-    """Yield a cluster whose jobs are the process tree above; kill all of their processes afterwards."""
-    run_code(monkeypatch, TREE.format(mode="DFL"))
-    yield Local()
-    wait_for("the end of all processes", kill_all)
+    with cluster_of_trees(monkeypatch) as cluster:
+        yield cluster
 
 
-def run_code(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    monkeypatch.setattr(local, "_command", lambda job: [sys.executable, "-c", code])
-
-
-def kill_all() -> bool:
-    """Kill the job's processes; return whether there were none. The next call finds processes that start meanwhile."""
-    found = job_processes()
-    for process in found:
-        with suppress(psutil.NoSuchProcess):  # a process may end by itself when its parent no longer reads its output
-            process.kill()
-    return not found
-
-
-def job_processes() -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(JOB_NAME_VARIABLE) == NAME and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def status_of(cluster: Local, job_id: str) -> JobStatus:
-    job = JobHandle(job_id, NAME)
-    return cluster.status([job])[job]
-
-
-def wait_for_end(cluster: Local, job_id: str) -> JobStatus:
-    """Return the first status other than alive."""
-    status: JobStatus = Alive()
-
-    def has_ended() -> bool:
-        nonlocal status
-        status = status_of(cluster, job_id)
-        return status != Alive()
-
-    wait_for("the job's end", has_ended)
-    return status
-
-
-def test_another_process_sees_the_job_and_finds_it_by_name(cluster: Local, job: JobRequest) -> None:
-    job_id = cluster.submit(job)
+def test_another_process_sees_the_job_and_finds_it_by_name(cluster: Local, local_job: JobRequest) -> None:
+    job_id = cluster.submit(local_job)
     other = Local()  # has not started the job, as a worker after a restart
     assert status_of(other, job_id) == Alive()
-    assert other.find([job.name]) == {job.name: job_id}
+    assert other.find([local_job.name]) == {local_job.name: job_id}
     assert [queued.job_id for queued in other.report().queue if queued.name == NAME] == [job_id]
 
 
-def test_cancel_ends_every_process_of_the_job(cluster: Local, job: JobRequest) -> None:
-    job_id = cluster.submit(job)
-    wait_for("both processes", lambda: "ready" in job.folder.log.read_text())
+def test_cancel_ends_every_process_of_the_job(cluster: Local, local_job: JobRequest) -> None:
+    job_id = cluster.submit(local_job)
+    wait_for("both processes", lambda: "ready" in local_job.folder.log.read_text())
     assert len(job_processes()) == 2
-    cluster.cancel([JobHandle(job_id, job.name)])
+    cluster.cancel([JobHandle(job_id, local_job.name)])
     # an ending process loses its environment some time before its exit code is there: the job counts as alive
     assert wait_for_end(cluster, job_id) == gone(EndKind.SIGNALED, "SIGTERM")
     wait_for("the end of the second process", lambda: not job_processes())
-    assert cluster.find([job.name]) == {job.name: None}
-    assert cluster.cancel([JobHandle(job_id, job.name)]) == []
+    assert cluster.find([local_job.name]) == {local_job.name: None}
+    assert cluster.cancel([JobHandle(job_id, local_job.name)]) == []
 
 
 def test_force_ends_a_process_that_ignores_sigterm(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: the second process ignores SIGTERM and outlives the job's first process."""
     run_code(monkeypatch, TREE.format(mode="IGN"))
-    job_id = cluster.submit(job)
-    wait_for("both processes", lambda: "ready" in job.folder.log.read_text())
-    cluster.cancel([JobHandle(job_id, job.name)])
+    job_id = cluster.submit(local_job)
+    wait_for("both processes", lambda: "ready" in local_job.folder.log.read_text())
+    cluster.cancel([JobHandle(job_id, local_job.name)])
     wait_for("the first process's end", lambda: len(job_processes()) == 1)
-    cluster.cancel([JobHandle(job_id, job.name)], force=True)
+    cluster.cancel([JobHandle(job_id, local_job.name)], force=True)
     wait_for("the end of all processes", lambda: not job_processes())
 
 
@@ -149,81 +77,22 @@ def test_the_status_of_another_hosts_job_is_unknown(cluster: Local) -> None:
     assert isinstance(status_of(cluster, f"{NAME}@elsewhere:{os.getpid()}"), Unknown)
 
 
-def test_a_change_of_the_clock_ends_no_job(cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_of_the_clock_ends_no_job(
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Forces the fault: the machine's clock jumps by an hour, and with it the start time of every process."""
-    job_id = cluster.submit(job)
+    job_id = cluster.submit(local_job)
     create_time = psutil.Process.create_time
     monkeypatch.setattr(psutil.Process, "create_time", lambda process: create_time(process) + 3600)
     assert status_of(cluster, job_id) == status_of(Local(), job_id) == Alive()
 
 
-def test_a_job_is_alive_while_the_kernel_loads_its_program(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forces the fault: the kernel shows neither environment nor command line, as during execve."""
-    job_id, other = cluster.submit(job), Local()
-    with monkeypatch.context() as patch:
-        hide(patch, int(job_id.rpartition(":")[2]))
-        assert status_of(other, job_id) == Alive()
-        assert job.name not in other.find([job.name]), "it may be this job, so its name is not known yet"
-    assert status_of(other, job_id) == Alive()
-    assert other.find([job.name]) == {job.name: job_id}
-
-
-def test_a_job_is_alive_if_its_command_line_appears_before_its_environment(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forces the race: the kernel loads the program between the two reads."""
-    job_id, environ, reads = cluster.submit(job), psutil.Process.environ, [0]
-
-    def late_environ(process: psutil.Process) -> dict[str, str]:
-        reads[0] += 1
-        return environ(process) if reads[0] > 1 else {}
-
-    monkeypatch.setattr(psutil.Process, "environ", late_environ)
-    assert status_of(Local(), job_id) == Alive()
-
-
-def test_a_process_that_stays_without_a_name_is_no_job(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Forces the fault: another process, which has removed its environment, has the number of an ended job."""
-    job_id, other = cluster.submit(job), Local()
-    hide(monkeypatch, int(job_id.rpartition(":")[2]))
-    assert status_of(other, job_id) == Alive()
-    present = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: present + LOADING_S)
-    assert status_of(other, job_id) == gone(EndKind.PROCESS_GONE)
-    assert other.find([job.name]) == {job.name: None}
-    assert other.cancel([JobHandle(job_id, job.name)], force=True) == []
-    assert status_of(cluster, job_id) == Alive(), "the worker that started the job knows it as its child"
-    assert cluster.cancel([JobHandle(job_id, job.name)], force=True) == [JobHandle(job_id, job.name)]
-
-
-def test_two_hundred_processes_without_a_name_delay_no_report(cluster: Local, job: JobRequest) -> None:
-    """Forces the fault: processes of this user have removed their arguments and environments from /proc."""
-    job_id = cluster.submit(job)
-    with nameless_processes(200):
-        began = time.monotonic()
-        reports = [cluster.report() for _ in range(3)]
-        took_s = time.monotonic() - began
-    assert job_id in {queued.job_id for queued in reports[-1].queue}
-    assert took_s < 10, "one wait for each process took 0.2 s, so 120 s in all"
-
-
-def hide(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
-    """Let the process with this number show neither environment nor command line."""
-    environ, cmdline = psutil.Process.environ, psutil.Process.cmdline
-    monkeypatch.setattr(psutil.Process, "environ", lambda it: {} if it.pid == pid else environ(it))
-    monkeypatch.setattr(psutil.Process, "cmdline", lambda it: [] if it.pid == pid else cmdline(it))
-
-
 def test_two_threads_that_see_the_end_at_once_both_get_the_exit_code(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the race: between one thread's poll of the process and its storing the exit code, the other does both."""
     run_code(monkeypatch, "import sys; sys.exit(3)")
-    job_id, statuses = cluster.submit(job), list[JobStatus]()
+    job_id, statuses = cluster.submit(local_job), list[JobStatus]()
     poll = subprocess.Popen.poll
 
     def overtaken(child: "subprocess.Popen[bytes]") -> int | None:
@@ -238,11 +107,11 @@ def test_two_threads_that_see_the_end_at_once_both_get_the_exit_code(
 
 
 def test_an_ended_job_without_a_query_for_its_status_leaves_no_zombie(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The scheduler no longer queries a run that reported its end before its process had ended."""
     run_code(monkeypatch, "")
-    pid = int(cluster.submit(job).rpartition(":")[2])
+    pid = int(cluster.submit(local_job).rpartition(":")[2])
     wait_for("the job's end", lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     cluster.status([])
     assert not psutil.pid_exists(pid)
@@ -257,15 +126,17 @@ def test_an_ended_job_without_a_query_for_its_status_leaves_no_zombie(
     ],
 )
 def test_the_end_of_a_job_has_its_exit_code_or_signal(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch, code: str, end: Gone
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch, code: str, end: Gone
 ) -> None:
     run_code(monkeypatch, f"import os, sys; {code}")
-    job_id = cluster.submit(job)
+    job_id = cluster.submit(local_job)
     assert wait_for_end(cluster, job_id) == end
     assert status_of(cluster, job_id) == end, "also for a second query"
 
 
-def test_a_job_gets_no_secret_of_the_service(cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_gets_no_secret_of_the_service(
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("BIGBATCH_TOKEN", "BIGBATCH_DATABASE", "bigbatch_broker", "BIGBATCH_LATER", "SLURM_JWT"):
         monkeypatch.setenv(name, "5ecret")
     monkeypatch.setenv("BIGBATCH_CACHE", "/scratch")
@@ -278,8 +149,8 @@ def test_a_job_gets_no_secret_of_the_service(cluster: Local, job: JobRequest, mo
     for name, value in users.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(local, "_command", lambda job: ["env"])
-    wait_for_end(cluster, cluster.submit(job))
-    environment = job.folder.log.read_text()
+    wait_for_end(cluster, cluster.submit(local_job))
+    environment = local_job.folder.log.read_text()
     assert "5ecret" not in environment
     assert f"BIGBATCH_JOB={NAME}" in environment
     assert "BIGBATCH_CACHE=/scratch" in environment, "the ranks read this variable"
@@ -287,30 +158,30 @@ def test_a_job_gets_no_secret_of_the_service(cluster: Local, job: JobRequest, mo
 
 
 def test_a_job_gets_no_variable_of_the_job_in_which_the_service_runs(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_outer_job = ("SLURM_JOB_ID", "SLURM_PROCID", "SLURMD_NODENAME", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
     of_user = ("SLURM_CONF", "OMPI_MCA_btl", "CUDA_VISIBLE_DEVICES", "SLURMISH")
     for name in (*of_outer_job, *of_user):
         monkeypatch.setenv(name, "7")
     monkeypatch.setattr(local, "_command", lambda job: ["env"])
-    wait_for_end(cluster, cluster.submit(job))
-    names = {line.partition("=")[0] for line in job.folder.log.read_text().splitlines()}
+    wait_for_end(cluster, cluster.submit(local_job))
+    names = {line.partition("=")[0] for line in local_job.folder.log.read_text().splitlines()}
     assert names.isdisjoint(of_outer_job)
     assert names.issuperset(of_user)
 
 
-def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, job: JobRequest) -> None:
+def test_a_log_that_cannot_be_opened_is_a_refusal(cluster: Local, local_job: JobRequest) -> None:
     """Forces the fault: a folder has the name of the log."""
-    job.folder.log.unlink(missing_ok=True)
-    job.folder.log.mkdir()
+    local_job.folder.log.unlink(missing_ok=True)
+    local_job.folder.log.mkdir()
     with pytest.raises(RefusedError, match=r"could not be started.*out\.log") as refusal:
-        cluster.submit(job)
+        cluster.submit(local_job)
     assert not isinstance(refusal.value, QueueFullError), "another submission would fail as well"
 
 
 def test_a_machine_that_can_start_no_process_is_full(
-    cluster: Local, job: JobRequest, monkeypatch: pytest.MonkeyPatch
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: fork fails, as on a machine with too many processes or too little memory."""
 
@@ -320,5 +191,5 @@ def test_a_machine_that_can_start_no_process_is_full(
     monkeypatch.setattr(subprocess, "Popen", fork)
     assert cluster.may_submit()
     with pytest.raises(QueueFullError, match="could not be started"):
-        cluster.submit(job)
+        cluster.submit(local_job)
     assert not cluster.may_submit(), "the queued runs wait until the machine may start processes again"
