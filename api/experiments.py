@@ -29,6 +29,7 @@ from api.parameters import (
     IdempotencyKey,
     JointState,
     Limit,
+    MetricColumns,
     NamePart,
     Origin,
     PointLimit,
@@ -66,7 +67,7 @@ from store.lifecycle import tags
 from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
 from store.metrics import curves as stored_curves
-from store.metrics import interruptions
+from store.metrics import interruptions, newest
 from store.search import searches
 from store.steps.transitions import stop_waiting
 from store.tables import Experiment, Run
@@ -177,6 +178,7 @@ def list_experiment_runs(
     after: AfterNumber = -1,
     state: RunState = None,
     step: StepNameFilter = None,
+    metric: MetricColumns = (),
     limit: Limit = 200,
 ) -> Page[RunView]:
     """Return the runs in the order of the experiment's grid; `after=next` gives the next page."""
@@ -185,7 +187,8 @@ def list_experiment_runs(
     which += [] if state is None else [Run.state == state]
     which += [] if step is None else [Run.step_id == found_step(db, experiment_id, step)]
     shown, more = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=limit)
-    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].number if more else None)
+    found = newest.listed(db, {run.id: run.latest for run in shown}, metric)
+    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].number if more else None, found)
 
 
 @router.get("/{experiment_id}/points", responses=ITEM)

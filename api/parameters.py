@@ -208,6 +208,14 @@ SeriesNames = Annotated[
     Sequence[SeriesName],
     Query(description=f"Names of series, at most {MAX_SERIES}; without one, loss, accuracy and times first."),
 ]
+MetricColumns = Annotated[
+    Sequence[SeriesName],
+    Query(
+        max_length=MAX_SERIES,
+        description="Names of the metrics that `latest` has; repeat it. Without one it has the engine's own and the "
+        "first 200 others, with at most 8 KiB of names; `more_metrics` counts those left out.",
+    ),
+]
 MAX_CURVES = 200  # more curves than a reader can distinguish in one chart
 MAX_RUNS = 500  # of one comparison
 RunIds = Annotated[

@@ -38,6 +38,7 @@ from contract.spec.recorded.stored_run import is_recorded, read_stored_run
 from store.experiments import Summary
 from store.lists.run_facts import devices_of
 from store.lists.run_list import ListedRun
+from store.metrics.newest import Listed, Newest
 from store.tables import Experiment, Job, Move, Restart, Run
 
 COPIED_FIELDS = RunView.model_fields.keys() - {
@@ -49,6 +50,8 @@ COPIED_FIELDS = RunView.model_fields.keys() - {
     "unknown_since",
     "tags",
     "unread",
+    "latest",
+    "more_metrics",
 }
 
 
@@ -62,10 +65,17 @@ class Story(NamedTuple):
     tags: Sequence[str]
 
 
-def run_page(runs: Sequence[ListedRun], tags: Mapping[int, Sequence[str]], following: int | None) -> Page[RunView]:
+def run_page(
+    runs: Sequence[ListedRun],
+    tags: Mapping[int, Sequence[str]],
+    following: int | None,
+    metrics: Mapping[int, Listed] | None = None,
+) -> Page[RunView]:
+    """Return a page of a list; `metrics`: what it shows of each run's metrics, if not those of the run's row."""
+    shown = {run.id: Listed(run.latest, 0) for run in runs} if metrics is None else metrics
     # validated in one call: making hundreds of models one by one takes longer than reading their rows
     return Page[RunView].model_validate(
-        {"items": [_run_fields(run, tags.get(run.id, ())) for run in runs], "next": following}
+        {"items": [_run_fields(run, tags.get(run.id, ()), shown[run.id]) for run in runs], "next": following}
     )
 
 
@@ -82,6 +92,13 @@ def table_row(run: ListedRun, cells: Sequence[Cell]) -> TableRow:
     )
 
 
+class RunMetrics(NamedTuple):
+    """The metrics of a run."""
+
+    latest: Newest
+    series: list[str]
+
+
 class FolderContents(NamedTuple):
     """What the run folder contains."""
 
@@ -92,11 +109,11 @@ class FolderContents(NamedTuple):
 
 
 def run_detail(
-    run: Run, story: Story, series: list[str], contents: FolderContents, waits: str | None = None
+    run: Run, story: Story, metrics: RunMetrics, contents: FolderContents, waits: str | None = None
 ) -> RunDetail:
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
     return RunDetail(
-        **_run_fields(run, story.tags) | {"reason": reason_in_queue(run, waits)},
+        **_run_fields(run, story.tags, Listed(metrics.latest, 0)) | {"reason": reason_in_queue(run, waits)},
         spec=read_stored_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],
@@ -104,7 +121,7 @@ def run_detail(
         excluded=run.excluded,
         failure=story.failure,
         devices=devices_of(run.spec.get("resources"), run.world),
-        series=series,
+        series=metrics.series,
         points_removed_at=run.points_removed_at,
         history_removed_at=run.history_removed_at,
         notes=run.notes,
@@ -200,13 +217,15 @@ def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
     return ExperimentDraft(spec=spec, runs=runs, steps=steps)
 
 
-def _run_fields(run: Run | ListedRun, tags: Sequence[str]) -> dict[str, Any]:
+def _run_fields(run: Run | ListedRun, tags: Sequence[str], metrics: Listed) -> dict[str, Any]:
     job = run.job if isinstance(run, ListedRun) else run.current_job
     return {
         **{name: getattr(run, name) for name in COPIED_FIELDS},
         "job_id": job and job.external_id,
         "unknown_since": job and job.unknown_since,
         "waits_kind": pending_kind(job),
+        "latest": metrics.latest,
+        "more_metrics": metrics.more,
         "unread": unread_view(run.unread, run.latest),
         "reason": run_reason(run, job),
         "stopping": run.stop_requested_at is not None and run.state not in ENDED,

@@ -17,6 +17,7 @@ from api.parameters import (
     AfterStep,
     Cursor,
     Limit,
+    MetricColumns,
     RunFilter,
     RunId,
     RunOrder,
@@ -25,7 +26,7 @@ from api.parameters import (
     Since,
     list_order,
 )
-from api.render import FolderContents, Story, ended_attempt, run_detail, run_page
+from api.render import FolderContents, RunMetrics, Story, ended_attempt, run_detail, run_page
 from api.rows import found_run
 from api.sentences.queue import queue_sentence
 from contract.api.curves import Column, RunPoints
@@ -43,7 +44,7 @@ from store import jobs, runs
 from store.lifecycle import tags
 from store.lists.order import created_since
 from store.lists.run_list import page
-from store.metrics import curves, points, restarts
+from store.metrics import curves, newest, points, restarts
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -58,13 +59,15 @@ def list_runs(
     before: Cursor = None,
     since: Since = None,
     sort: RunOrder = RunSort.NEWEST,
+    metric: MetricColumns = (),
     limit: Limit = 50,
 ) -> Page[RunView]:
     """Return runs of all experiments, newest first; `before=next` gives the next page."""
     which = [*labels, *([] if state is None else [Run.state == state])]
     which += [] if since is None else created_since(Run, since)
     shown, more = page(db, *which, order=list_order(db, Run, sort, before), limit=limit)
-    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].id if more else None)
+    found = newest.listed(db, {run.id: run.latest for run in shown}, metric)
+    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].id if more else None, found)
 
 
 @router.get("/{run_id}", responses=ITEM)
@@ -85,7 +88,8 @@ def detail_of(db: Session, run: Run, request: Request) -> RunDetail:
     contents = FolderContents(
         folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost_ranks)
     )
-    return run_detail(run, story, points.names(db, run_id), contents, queue_sentence(db, run))
+    metrics = RunMetrics(newest.all_of(db, run_id, run.latest), points.names(db, run_id))
+    return run_detail(run, story, metrics, contents, queue_sentence(db, run))
 
 
 def _readable(read: Callable[[], T | None]) -> T | None:

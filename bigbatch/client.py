@@ -124,10 +124,19 @@ class Client(
         return self._connection.get(f"/experiments/{experiment_id}/steps", StepGraph)
 
     def runs(
-        self, experiment_id: int, *, after: int = -1, state: State | None = None, step: str | None = None
+        self,
+        experiment_id: int,
+        *,
+        after: int = -1,
+        state: State | None = None,
+        step: str | None = None,
+        metrics: Sequence[str] = (),
     ) -> Iterator[RunView]:
-        """Yield an experiment's runs with numbers above `after`, in grid order, in `state` and of `step`."""
-        wanted: Parameters = {"limit": PAGE}
+        """Yield an experiment's runs with numbers above `after`, in grid order, in `state` and of `step`.
+
+        `latest` of each has `metrics`, at most 50; without names the engine's own metrics and the first 200 others.
+        """
+        wanted: Parameters = {"limit": PAGE, "metric": list(metrics)} if metrics else {"limit": PAGE}
         wanted = wanted if state is None else {**wanted, "state": state}
         wanted = wanted if step is None else {**wanted, "step": step}
         more: int | None = after

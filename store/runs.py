@@ -2,13 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session, defer, joinedload, selectinload
 
-from contract.folder.bounds import MAX_SERIES
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
@@ -21,6 +19,7 @@ from store import changes
 from store.lifecycle import tags
 from store.lifecycle.new_runs import insert_runs
 from store.locks import lock_runs
+from store.metrics.newest import merge_latest
 from store.notify.moves import note_losses
 from store.notify.rules import add_spec_rules
 from store.run_table.spec_fields import add_experiment_fields
@@ -216,27 +215,21 @@ def lock_progress(db: Session, read: Sequence[LiveRun]) -> dict[int, Progress]:
 
 def advance(db: Session, several: Sequence[Advance], before: Mapping[int, Progress]) -> None:
     """Store how far runs were read that `lock_progress` has locked."""
+    latest = {one.run.id: merge_latest(before[one.run.id].latest, one.latest) for one in several}
     rows = [
         {
             "id": one.run.id,
             "cursor": one.cursor,
             "rank_cursors": dict(one.rank_cursors),
-            "latest": merge_latest(before[one.run.id].latest, one.latest),
+            "latest": latest[one.run.id],
             "step": max(before[one.run.id].step, one.step),
         }
         for one in several
     ]
     for one in several:
-        note_losses(db, one.run.id, one.step, before[one.run.id].latest, one.latest)
+        note_losses(db, one.run.id, one.step, before[one.run.id].latest, latest[one.run.id])
     if rows:
         db.execute(update(Run), rows)
-
-
-def merge_latest(stored: Mapping[str, float | None], new: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Return the newest values of a run's series; values of new series beyond MAX_SERIES are left out."""
-    room = max(0, MAX_SERIES - len(stored))
-    added = islice((item for item in new.items() if item[0] not in stored), room)
-    return {name: new.get(name, value) for name, value in stored.items()} | dict(added)
 
 
 def lock_as_read(db: Session, read: Sequence[LiveRun]) -> dict[int, Run]:

@@ -133,7 +133,7 @@ class Run(Table):
     rank_cursors: Mapped[dict[str, Any]] = mapped_column(default=dict)  # the same of points/rank-R.jsonl, by rank
     unread: Mapped[Unread | None] = mapped_column(UNREAD)  # what of its files could not be read; None: nothing
     step: Mapped[int] = mapped_column(default=0)
-    latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # series -> newest value
+    latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # newest values: store/metrics/newest.py
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported
     created_at: Mapped[datetime] = mapped_column(default=now)
     moved_at: Mapped[datetime] = mapped_column(default=now)  # when the service last stored a change of `state`

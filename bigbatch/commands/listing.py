@@ -15,6 +15,7 @@ from bigbatch.errors import BigbatchError
 from bigbatch.frame import by_value, order_runs, rows_of, rows_of_groups
 from bigbatch.terminal.output import (
     format_age,
+    format_count,
     format_percent,
     print_json,
     print_table,
@@ -146,6 +147,9 @@ def _print_unread(found: Sequence[RunView]) -> None:
     for run in found:
         if run.unread is not None:
             print(f"run {run.id}: {run.unread.sentence}")
+        if run.more_metrics:
+            others = format_count(run.more_metrics, "further metric")
+            print(f"run {run.id} has {others}: bigbatch runs --column NAME, or its page")
 
 
 def _groups(found: Sequence[RunView], over: str) -> list[Group]:

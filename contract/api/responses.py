@@ -82,7 +82,9 @@ class RunView(DescribedModel):
     steps: int = Field(examples=[4875])
     """Number of steps of the whole run."""
     latest: dict[str, float | None] = Field(examples=[{"loss": 0.41, "heldout_accuracy": 0.983}])
-    """The newest value of each series, by its name; null for a value that was not a finite number."""
+    """The newest values of metrics by name, in a list of some of them; null: not a finite number."""
+    more_metrics: int = Field(default=0, examples=[0])
+    """Number of the run's metrics that `latest` leaves out, which only lists do."""
     tags: list[str] = Field(examples=[["baseline"]])
     """Tags of the run, in alphabetical order."""
     archived_at: datetime | None = Field(examples=[MOMENT])

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 INT4, INT8 = 2**31 - 1, 2**63 - 1  # the largest values of the databases' columns
 MAX_RANKS = 1_000_000  # of one attempt
 MAX_VALUES = 2_000  # metrics in one event
-MAX_SERIES = 2_000  # metrics of one run: each is a row, and a part of each list of runs
+MAX_SERIES = 2_000  # metrics of one run: each is a row, and a part of answers about the run
+MAX_SERIES_BYTES = 128 << 10  # of all their names, in UTF-8
 MAX_RANK_SERIES = 1_000  # of them, metrics of ranks other than rank 0
 MAX_NOTES = 100
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999, the last that Python's datetime has
@@ -21,6 +22,7 @@ LINE_CHARS, TEXT_CHARS = 2_000, 20_000
 SHORTENED = " ... [shortened] ... "
 HOST_NAME = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$"  # no comma, bracket or space: the name becomes a part of --exclude
 MAX_NAME_CHARS = 200  # of a metric
+MAX_NAME_BYTES = 4 * MAX_NAME_CHARS  # in UTF-8
 MAX_OUTPUTS, MAX_ARTIFACTS = 100, 400  # of one run: outputs that its spec names; with its checkpoints
 MAX_PATH_CHARS = 1024
 METRIC_NAME = rf"^[^\x00-\x1f\x7f-\x9f]{{1,{MAX_NAME_CHARS}}}$"

@@ -22,6 +22,7 @@ from store.artifacts.artifacts import insert_artifacts
 from store.lifecycle.new_runs import need_of
 from store.locks import lock_runs
 from store.metrics import points, restarts
+from store.metrics.newest import Newest, merge_latest
 from store.notify.moves import note_losses
 from store.runs import Advance
 from store.tables import Job, Run, now
@@ -63,11 +64,11 @@ def _has_points_only(report: RunReport) -> bool:
     return all(isinstance(event, Points) for event in report.tail.events)
 
 
-def _advance(report: RunReport, latest: points.Newest, step: int) -> Advance:
+def _advance(report: RunReport, latest: Newest, step: int) -> Advance:
     return Advance(report.run, report.tail.cursor, latest, step, report.ranks.cursors)
 
 
-def _news(measurements: Sequence[Points], changed: points.Newest) -> tuple[points.Newest, int]:
+def _news(measurements: Sequence[Points], changed: Newest) -> tuple[Newest, int]:
     """Return the newest values that changed of the series among the measurements, and their last step."""
     names = {name for measurement in measurements for name in measurement.values}
     latest = {name: value for name, value in changed.items() if name in names}  # without series of ranks above 0
@@ -83,7 +84,7 @@ def _measurement(event: Event) -> Points | None:
     return None
 
 
-def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, step: int) -> None:
+def _apply_one(db: Session, run: Run, report: RunReport, latest: Newest, step: int) -> None:
     events = report.tail.events
     job = next(job for job in run.jobs if job.id == run.current_job_id)
     note_losses_of_folder(run, report, run.step)
@@ -91,8 +92,8 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: points.Newest, 
     run.rank_cursors = dict(report.ranks.cursors)
     if report.reached is not None:
         job.reached_step = report.reached
-    note_losses(db, run.id, step, run.latest, latest)
-    run.latest = runs.merge_latest(run.latest, latest)
+    before_news, run.latest = run.latest, merge_latest(run.latest, latest)
+    note_losses(db, run.id, step, before_news, run.latest)
     changes.record_runs(db, [run.id])
     before = run.state
     moments = Moments(transitions.last_moved_at(db, run), now(), job.clock_shift_s)

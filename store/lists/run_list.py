@@ -12,7 +12,10 @@ from contract.lifecycle.reason import Reason
 from contract.lifecycle.state import State
 from contract.lifecycle.unread import Unread
 from store.lists.order import ListOrder
+from store.metrics.newest import merge_latest
 from store.tables import IS_CURRENT, Job, Run
+
+ROWS = 10  # that are read at once
 
 
 class ListedRun(NamedTuple):
@@ -61,10 +64,13 @@ _JOB = [getattr(Job, name) for name in ListedJob._fields]
 def page(db: Session, *which: ColumnElement[bool], order: ListOrder, limit: int) -> tuple[Sequence[ListedRun], bool]:
     """Return the first `limit` runs for which `which` holds, in `order`, and whether there are more."""
     query = select(*_RUN, Job.id, *_JOB).outerjoin(Job, IS_CURRENT)
-    rows = db.execute(query.where(*which, *order.which).order_by(*order.by).limit(limit + 1)).all()
-    return [_listed(tuple(row)) for row in rows[:limit]], len(rows) > limit
+    query = query.where(*which, *order.which).order_by(*order.by).limit(limit + 1)
+    # some rows at a time, because earlier versions stored megabytes of metrics in one
+    rows = [_listed(tuple(row)) for row in db.execute(query.execution_options(yield_per=ROWS))]
+    return rows[:limit], len(rows) > limit
 
 
 def _listed(row: tuple[Any, ...]) -> ListedRun:
     own, job_id, job = row[: len(_RUN)], row[len(_RUN)], row[len(_RUN) + 1 :]
-    return ListedRun._make((*own, None if job_id is None else ListedJob._make(job)))
+    run = ListedRun._make((*own, None if job_id is None else ListedJob._make(job)))
+    return run._replace(latest=merge_latest({}, run.latest))

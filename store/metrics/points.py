@@ -13,10 +13,10 @@ from store import changes
 from store.metrics import packing, series
 from store.metrics.chunks import overlaid, write_points
 from store.metrics.figures import update_figures
+from store.metrics.newest import Newest
 from store.metrics.table import Series
 from store.tables import Run
 
-Newest = dict[str, float | None]  # by name of the series; None: not a finite number
 Lists = tuple[list[int], list[float]]  # steps and values, in the order in which they were reported
 NAN = float("nan")
 
@@ -29,7 +29,7 @@ def put(db: Session, run_id: int, events: Sequence[Points]) -> None:
 def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> dict[int, Newest]:
     """Store the points of many runs; a step that a resumed run repeats keeps the later value.
 
-    Points of a run's series beyond MAX_SERIES are left out. Return the new newest values, as `put_columns` does.
+    Points of series beyond a run's limits are left out. Return the new newest values, as `put_columns` does.
     """
     found: dict[tuple[int, str], Lists] = {}
     for run_id, events in by_run.items():

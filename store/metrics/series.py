@@ -9,8 +9,8 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
 
-from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES
-from contract.metric_names import is_secondary
+from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES, MAX_SERIES_BYTES
+from contract.metric_names import KNOWN, is_secondary
 from store.metrics.insert import insert_into
 from store.metrics.packing import unpack_tail
 from store.metrics.table import Series
@@ -66,7 +66,7 @@ def save(db: Session, changed: Iterable[SeriesState]) -> None:
 
 
 def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[int]) -> dict[tuple[int, str], int]:
-    """Return the ids of series by run and name; add missing ones, those beyond MAX_SERIES of a run left out."""
+    """Return the ids of series by run and name; add missing ones, those beyond a run's limits left out."""
     known = _known(db, run_ids)
     if missing := _within_limit(sorted(set(wanted) - known.keys()), known.keys()):
         add = insert_into(db, Series).on_conflict_do_nothing(index_elements=["run_id", "name"])
@@ -76,15 +76,21 @@ def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[i
 
 
 def _within_limit(missing: Sequence[tuple[int, str]], known: Collection[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the series, by run and name, with which no run has more than MAX_SERIES.
+    """Return the series, by run and name, with which no run has more than MAX_SERIES with MAX_SERIES_BYTES of names.
 
-    Series of ranks above 0 and of nodes are added only to a run with fewer than MAX_RANK_SERIES, so that the others
-    have room.
+    Series of ranks above 0 and of nodes are added only to a run with fewer than MAX_RANK_SERIES and half of the bytes,
+    so that the others have room. Those of the engine have room always.
     """
-    counts, added = Counter(run_id for run_id, _ in known), []
+    counts, sizes, added = Counter(run_id for run_id, _ in known), Counter[int](), []
+    for run_id, name in known:
+        sizes[run_id] += len(name.encode())
     for run_id, name in missing:
-        if counts[run_id] < (MAX_RANK_SERIES if is_secondary(name) else MAX_SERIES):
-            counts[run_id] += 1
+        most, most_bytes = (
+            (MAX_RANK_SERIES, MAX_SERIES_BYTES // 2) if is_secondary(name) else (MAX_SERIES, MAX_SERIES_BYTES)
+        )
+        size = sizes[run_id] + len(name.encode())
+        if name in KNOWN or (counts[run_id] < most and size <= most_bytes):
+            counts[run_id], sizes[run_id] = counts[run_id] + 1, size
             added.append((run_id, name))
     return added
 

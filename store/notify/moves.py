@@ -31,10 +31,10 @@ def note_moves(
         occurrences.note_runs(db, NotifyEvent.ANOMALY, run_ids, **(detail | {"cause": "stall"}))
 
 
-def note_losses(db: Session, run_id: int, step: int, before: Values, new: Values) -> None:
+def note_losses(db: Session, run_id: int, step: int, before: Values, after: Values) -> None:
     """Note which losses of a run are no finite numbers any more; in these values None stands for such a number."""
     names = [
-        name for name, value in new.items() if value is None and is_loss(name) and before.get(name, 0.0) is not None
+        name for name, value in after.items() if value is None and is_loss(name) and before.get(name, 0.0) is not None
     ]
     if names:
         text = f"{', '.join(names[:MOST_NAMES])} at step {step}"

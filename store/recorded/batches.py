@@ -4,8 +4,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.api.incoming.points_batch import PointsBatch
-from store import runs
 from store.metrics import points
+from store.metrics.newest import merge_latest
 from store.recorded import writers
 from store.tables import Run
 
@@ -27,6 +27,6 @@ def store_batch(db: Session, run_id: int, batch: PointsBatch) -> bool:
     newest = points.put_columns(db, found)
     if found:
         run = db.scalars(select(Run).where(Run.id == run_id)).one()
-        run.latest = runs.merge_latest(run.latest, newest.get(run_id, {}))
+        run.latest = merge_latest(run.latest, newest.get(run_id, {}))
         run.step = max(run.step, *(max(steps) for steps, _ in found.values()))
     return True

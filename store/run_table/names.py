@@ -1,6 +1,7 @@
 """The names and values that a query may have, for its completion and for messages."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from sqlalchemy import CTE, func, select, union
@@ -11,7 +12,7 @@ from store.metrics.figures import Figure
 from store.run_table.columns import ALIASES, BuiltIn, Kind, built_ins, plain
 from store.run_table.spec_fields import ExperimentField, RunField
 
-MAX_NAMES = 2000  # of each kind: a program may report thousands of metrics
+MAX_NAMES, MAX_NAMES_BYTES = 2000, 256 << 10  # of each kind: a program may report thousands of wide metrics
 
 
 class FieldName(NamedTuple):
@@ -68,6 +69,7 @@ def _distinct(db: Session, column: Any) -> list[str]:
     """Return the distinct values of the first column of an index, one search for each."""
     first = select(func.min(column).label("value")).cte("distinct_values", recursive=True)
     later = select(func.min(column)).where(column > first.c.value).scalar_subquery()
-    found: CTE = first.union_all(select(later).where(first.c.value.is_not(None)))
-    values = db.scalars(select(found.c.value).where(found.c.value.is_not(None)).limit(MAX_NAMES))
-    return list(values)
+    every: CTE = first.union_all(select(later).where(first.c.value.is_not(None)))
+    values = db.scalars(select(every.c.value).where(every.c.value.is_not(None)).limit(MAX_NAMES)).all()
+    sizes = accumulate(len(value.encode()) for value in values)
+    return [value for value, size in zip(values, sizes, strict=True) if size <= MAX_NAMES_BYTES]

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import event, func, select
 
-from contract.folder.bounds import MAX_SERIES
+from contract.folder.bounds import MAX_NAME_BYTES, MAX_NAME_CHARS, MAX_SERIES, MAX_SERIES_BYTES
 from contract.folder.events import Event, Noticed, Points, Resumed, Saved
 from contract.lifecycle.state import State
 from scheduler.context import Context
@@ -13,6 +13,8 @@ from scheduler.events.uncollected import FAILURES
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import FIRST_BYTES, ingest
 from store import runs
+from store.metrics import points
+from store.metrics.newest import MAX_LISTED, MAX_LISTED_BYTES
 from store.metrics.table import Series
 from store.runs import LiveRun
 from store.session import snapshot
@@ -128,11 +130,12 @@ def test_a_first_line_that_is_longer_than_the_first_read_is_an_event(context: Co
     assert len(wide.model_dump_json()) > FIRST_BYTES
     report(context, submitted[0], wide, *points_from(2, 1))
     ingest(context)
-    assert len(read(context, submitted[0]).latest) == 1_001
+    with snapshot(context.engine) as db:
+        assert len(points.names(db, submitted[0])) == 1_001
 
 
 def test_a_run_has_so_many_series_and_no_more(context: Context, submitted: list[int]) -> None:
-    """Forces the fault: each event has metrics of other names, and each name is a row and a part of all lists."""
+    """Forces the fault: each event has metrics of other names, and each name is a row."""
     run_id = submitted[0]
     report(context, run_id, *points_from(1, 1))
     ingest(context)
@@ -142,9 +145,26 @@ def test_a_run_has_so_many_series_and_no_more(context: Context, submitted: list[
     report(context, run_id, *points_from(3, 1))
     ingest(context)
     run = read(context, run_id)
-    assert (run.state, run.step, len(run.latest), run.latest["loss"]) == (State.RUNNING, 3, MAX_SERIES, 1.0)
+    assert (run.state, run.step, len(run.latest), run.latest["loss"]) == (State.RUNNING, 3, MAX_LISTED + 1, 1.0)
     with snapshot(context.engine) as db:
         assert db.scalar(select(func.count()).where(Series.run_id == run_id)) == MAX_SERIES
+
+
+def test_the_names_of_a_runs_series_have_so_many_bytes_and_no_more(context: Context, submitted: list[int]) -> None:
+    """Forces the fault: all names are as wide as one may be, and the run's own loss comes after them."""
+    run_id = submitted[0]
+    wide = {f"{number:04}" + "\N{GRINNING FACE}" * (MAX_NAME_CHARS - 4): 1.0 for number in range(MAX_SERIES)}
+    report(context, run_id, Points(attempt=1, at=1.0, step=1, values=dict(wide)), *points_from(2, 1))
+    ingest(context)
+    ingest(context)
+    run = read(context, run_id)
+    with snapshot(context.engine) as db:
+        names = points.names(db, run_id)
+    assert (
+        MAX_SERIES_BYTES - MAX_NAME_BYTES < sum(len(name.encode()) for name in names) <= MAX_SERIES_BYTES + len("loss")
+    )
+    assert sum(len(name.encode()) for name in run.latest) <= MAX_LISTED_BYTES + len("loss")
+    assert (run.state, run.step, run.latest["loss"]) == (State.RUNNING, 2, 1.0)
 
 
 def test_a_run_whose_events_grow_by_terabytes_ends(

@@ -83,6 +83,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     archived_at: null,
     best_accuracy: 0.9312,
     unread: null,
+    more_metrics: 0,
     ...change,
   };
 }

@@ -10815,7 +10815,7 @@ export interface components {
             job_id: string | null;
             /**
              * Latest
-             * @description The newest value of each series, by its name; null for a value that was not a finite number.
+             * @description The newest values of metrics by name, in a list of some of them; null: not a finite number.
              * @example {
              *       "heldout_accuracy": 0.983,
              *       "loss": 0.41
@@ -10829,6 +10829,13 @@ export interface components {
              * @description Ranks without which the run continued.
              */
             lost_ranks: components["schemas"]["LostRank"][];
+            /**
+             * More Metrics
+             * @description Number of the run's metrics that `latest` leaves out, which only lists do.
+             * @default 0
+             * @example 0
+             */
+            more_metrics: number;
             /**
              * Moves
              * @description The transitions of the run's state, oldest first.
@@ -11599,7 +11606,7 @@ export interface components {
             job_id: string | null;
             /**
              * Latest
-             * @description The newest value of each series, by its name; null for a value that was not a finite number.
+             * @description The newest values of metrics by name, in a list of some of them; null: not a finite number.
              * @example {
              *       "heldout_accuracy": 0.983,
              *       "loss": 0.41
@@ -11608,6 +11615,13 @@ export interface components {
             latest: {
                 [key: string]: number | null;
             };
+            /**
+             * More Metrics
+             * @description Number of the run's metrics that `latest` leaves out, which only lists do.
+             * @default 0
+             * @example 0
+             */
+            more_metrics: number;
             /**
              * Not Before
              * @description Earliest submission of a retry; null without a delay.
@@ -16205,6 +16219,8 @@ export interface operations {
                 state?: components["schemas"]["State"] | null;
                 /** @description Return only the runs of this step of a workflow. */
                 step?: string | null;
+                /** @description Names of the metrics that `latest` has; repeat it. Without one it has the engine's own and the first 200 others, with at most 8 KiB of names; `more_metrics` counts those left out. */
+                metric?: string[];
                 /** @description Largest number of items in the page. */
                 limit?: number;
             };
@@ -19427,6 +19443,8 @@ export interface operations {
                 since?: string | null;
                 /** @description Order of the list; with `ended_at` it has only runs that have ended. */
                 sort?: components["schemas"]["RunSort"];
+                /** @description Names of the metrics that `latest` has; repeat it. Without one it has the engine's own and the first 200 others, with at most 8 KiB of names; `more_metrics` counts those left out. */
+                metric?: string[];
                 /** @description Largest number of items in the page. */
                 limit?: number;
                 /** @description Return only runs with this text in the notes, a tag, the reason or a text of the spec, or in the name, the description, the notes or a tag of the experiment, in capitals or small letters. */
