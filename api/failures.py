@@ -7,12 +7,12 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 
 from api.database import Reading
+from api.folder_reading import FolderReading
 from api.http.statuses import ITEM
 from api.parameters import AfterNumber, ExperimentId, Limit
 from api.render import ended_attempt, sentence_of
 from api.rows import see_experiment
 from contract.api.responses import FailedRun, Page
-from contract.diagnosis.diagnose import diagnose_failure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from store import jobs
@@ -35,7 +35,7 @@ def list_failures(
     items = []
     for run in shown:
         last = ended_attempt(ended[run.id], has_failed=True) if run.id in ended else None
-        failure = diagnose_failure(RunFolder.of(root, run.id, run.key), last) if last else None
+        failure = FolderReading(RunFolder.of(root, run.id, run.key)).diagnose(last)
         items.append(FailedRun(**_plain(run), failure=failure))
     return Page(items=items, next=shown[-1].number if len(rows) > limit else None)
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from api.sentences.reason import reason_sentence
 from api.sentences.run_reason import is_after_failure, pending_kind, reason_in_queue, run_reason
-from api.sentences.unread import unread_view
+from api.sentences.unread import unread_view, with_unreadable
 from contract.api.drafts.experiment import DraftRun, DraftStep, ExperimentDraft
 from contract.api.responses import (
     AttemptView,
@@ -106,14 +106,16 @@ class FolderContents(NamedTuple):
     choices: CollectiveChoices | None
     bindings: CpuBindings | None
     lost_ranks: list[LostRank] | None
+    unreadable: str | None = None  # why a part is absent
 
 
 def run_detail(
     run: Run, story: Story, metrics: RunMetrics, contents: FolderContents, waits: str | None = None
 ) -> RunDetail:
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
+    fields = _run_fields(run, story.tags, Listed(metrics.latest, 0)) | {"reason": reason_in_queue(run, waits)}
     return RunDetail(
-        **_run_fields(run, story.tags, Listed(metrics.latest, 0)) | {"reason": reason_in_queue(run, waits)},
+        **fields | {"unread": with_unreadable(fields["unread"], contents.unreadable)},
         spec=read_stored_run(run.spec),
         moves=[_move_view(move) for move in story.moves],
         attempts=[_attempt_view(job) for job in story.attempts],

@@ -1,8 +1,7 @@
 """Runs: list, details, points as columns, stop."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
@@ -10,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
 from api.errors import Invalid
+from api.folder_reading import FolderReading
 from api.http.statuses import ACTION, ITEM, LIST
 from api.parameters import (
     MAX_INTEGER,
@@ -32,7 +32,6 @@ from api.sentences.queue import queue_sentence
 from contract.api.curves import Column, RunPoints
 from contract.api.list_sort import RunSort
 from contract.api.responses import Page, RunDetail, RunView, Stopped
-from contract.diagnosis.diagnose import diagnose_failure
 from contract.diagnosis.stacks import AttemptStacks, read_stacks
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
@@ -48,7 +47,6 @@ from store.metrics import curves, newest, points, restarts
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-T = TypeVar("T")
 
 
 @router.get("", responses=LIST)
@@ -82,21 +80,14 @@ def detail_of(db: Session, run: Run, request: Request) -> RunDetail:
     moves = db.scalars(select(Move).where(Move.run_id == run_id).order_by(Move.id)).all()
     folder, ended = _folder(request, run), jobs.ended_attempts(db, run_id)
     last = ended_attempt(ended[-1], has_failed=run.state is State.FAILED) if ended else None
-    failure = diagnose_failure(folder, last) if last else None
+    reading = FolderReading(folder)
+    failure = reading.diagnose(last)
     tagged = tags.of_runs(db, [run_id]).get(run_id, [])
     story = Story(moves, ended, restarts.of_run(db, run_id), failure, tagged)
-    contents = FolderContents(
-        folder.path, _readable(folder.read_choices), _readable(folder.read_bindings), _readable(folder.read_lost_ranks)
-    )
+    choices, bindings = reading.read(folder.read_choices), reading.read(folder.read_bindings)
+    contents = FolderContents(folder.path, choices, bindings, reading.read(folder.read_lost_ranks), reading.reason)
     metrics = RunMetrics(newest.all_of(db, run_id, run.latest), points.names(db, run_id))
     return run_detail(run, story, metrics, contents, queue_sentence(db, run))
-
-
-def _readable(read: Callable[[], T | None]) -> T | None:
-    try:
-        return read()
-    except (OSError, ValueError):
-        return None  # the next attempt reports the damaged file, and replaces it
 
 
 @router.get("/{run_id}/points", responses=ITEM)
@@ -130,7 +121,8 @@ def get_rank_times(run_id: RunId, db: Reading, request: Request) -> RankTimes | 
 @router.get("/{run_id}/chunks", responses=ITEM)
 def get_chunks(run_id: RunId, db: Reading, request: Request) -> ChunkStates | None:
     """Return the states of the chunks of a program's volume; null if there are none yet."""
-    return _readable(_folder(request, found_run(db, run_id)).read_chunks)
+    folder = _folder(request, found_run(db, run_id))
+    return FolderReading(folder).read(folder.read_chunks)
 
 
 @router.get("/{run_id}/stacks", responses=ITEM)

@@ -24,6 +24,16 @@ def unread_view(unread: Unread | None, latest: Iterable[str]) -> UnreadView | No
     )
 
 
+def with_unreadable(view: UnreadView | None, reason: str | None) -> UnreadView | None:
+    """Return the view with a sentence for what cannot be read of the run's folder now; `reason`: None if all can."""
+    if reason is None:
+        return view
+    sentence = f"what the run wrote is shown in part: {reason}"
+    if view is None:
+        return UnreadView(lines=0, size_bytes=0, folder_gone=False, sentence=sentence)
+    return view.model_copy(update={"sentence": f"{view.sentence}; {sentence}"})
+
+
 def _sentence(unread: Unread) -> str:
     """Return one sentence without a full stop."""
     lines = "1 line" if unread.lines == 1 else f"{unread.lines:,} lines"

@@ -1,6 +1,8 @@
 """A job may leave links, FIFOs and huge files in its folder: every endpoint answers, and shows no other file."""
 
-from collections.abc import Iterator
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,53 @@ def test_a_linked_folder_of_attempts_is_not_read(client: TestClient, folder: Run
     for path in PATHS:
         answer = client.get(path)
         assert (answer.status_code, SECRET in answer.text) == (200, False)
+
+
+REPLACED: Mapping[str, Callable[[Path], object]] = {
+    "FIFO": os.mkfifo,
+    "file": lambda path: path.write_text("no folder"),
+    "link to itself": lambda path: path.symlink_to(path.name),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "link to a file": lambda path: path.symlink_to("/etc/passwd"),
+}
+OF_FOLDER = [f"{RUN}/{name}" for name in ("files", "checkpoints", "environment", "size", "artifacts", "files/work/a")]
+
+
+@pytest.mark.parametrize("kind", REPLACED)
+def test_a_run_whose_folder_is_replaced_is_shown_with_what_the_service_knows(
+    client: TestClient, folder: RunFolder, kind: str
+) -> None:
+    """Forces a hostile job: it replaces its whole folder by something else; `GET /runs/1` was 503 for good."""
+    folder.path.rename(folder.path.with_name("moved"))
+    REPLACED[kind](folder.path)
+    for path in [*PATHS, *OF_FOLDER]:
+        answer = client.get(path)
+        assert answer.status_code in (200, 404, 409), (path, answer.text)
+        assert "root:" not in answer.text
+    run = client.get(RUN).json()
+    assert (run["state"], run["failure"]["attempt"]) == ("failed", 1)
+    if kind != "dangling link":  # the folder is absent, as before the first submission
+        assert str(folder.path) in run["unread"]["sentence"]
+        assert "cannot be read" in run["unread"]["sentence"]
+        assert client.get(f"{RUN}/size").json()["is_complete"] is False
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.ESTALE, errno.EIO])
+def test_the_page_of_a_run_says_what_cannot_be_read(
+    client: TestClient, folder: RunFolder, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Forces the fault: each open in the run's folder is refused, as in one of mode 000, or the file server fails."""
+
+    def refuse(path: object, *_: object, **__: object) -> int:
+        raise OSError(code, os.strerror(code), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("contract.folder.files.untrusted_file.os.open", refuse)
+        run, failures = client.get(RUN), client.get("/api/v1/experiments/1/failures")
+    assert (run.status_code, failures.status_code) == (200, 200)
+    assert os.strerror(code) in run.json()["unread"]["sentence"]
+    assert run.json()["failure"]["attempt"] == failures.json()["items"][0]["failure"]["attempt"] == 1
+    assert client.get(RUN).json()["unread"] is None
 
 
 def test_a_folder_below_a_linked_base_is_read(client: TestClient, folder: RunFolder, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Finished, Points
-from contract.folder.files.whole_folder import measure_folder, remove_folder
+from contract.folder.files.whole_folder import LOOK, measure_folder, remove_folder
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import gone
@@ -170,3 +170,11 @@ def test_a_folder_is_removed_at_any_depth_and_no_link_is_followed(tmp_path: Path
     folder.symlink_to(outside)
     remove_folder(folder)
     assert (folder.is_symlink(), (outside / "inner").is_dir()) == (False, True)
+
+
+def test_the_size_of_a_folder_of_many_files_is_counted_as_far_as_the_time_allows(tmp_path: Path) -> None:
+    """Forces the fault: one folder has more files than can be counted in the time; all of them were counted first."""
+    for number in range(LOOK + 50):
+        (tmp_path / str(number)).write_bytes(b"1")
+    assert measure_folder(tmp_path, 0.0) == (LOOK - 1, LOOK - 1, False)
+    assert measure_folder(tmp_path, 1e12) == (LOOK + 50, LOOK + 50, True)

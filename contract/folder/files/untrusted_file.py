@@ -86,7 +86,7 @@ def read_file(folder: Path, name: str, max_bytes: int) -> bytes:
 def stat_file(folder: Path, name: str) -> os.stat_result:
     """Return the status of a regular file without opening the file; raise as `open_file` does."""
     if "/" not in name:
-        return _check_regular(os.lstat(f"{folder}/{name}"), folder, name)
+        return _check_regular(_lstat(folder, name), folder, name)
     with _parent(folder, name) as (parent, leaf):
         return _check_regular(os.lstat(leaf, dir_fd=parent), folder, name)
 
@@ -114,8 +114,8 @@ def open_for_append(folder: Path, name: str) -> IO[bytes]:
 def is_folder(folder: Path, name: str) -> bool:
     """Return whether there is a folder, and no link to one, of this name directly in `folder`; one call."""
     try:
-        return stat.S_ISDIR(os.lstat(f"{folder}/{name}").st_mode)
-    except FileNotFoundError:
+        return stat.S_ISDIR(_lstat(folder, name).st_mode)
+    except (FileNotFoundError, UnreadableFileError):
         return False
 
 
@@ -177,7 +177,10 @@ def list_status(folder: Path, name: str, most: int) -> dict[str, os.stat_result]
 @contextmanager
 def open_folder(folder: Path, name: str = "") -> Iterator[int]:
     """Open `folder`, or a folder below it; yield a descriptor for the parameter `dir_fd` of the functions of `os`."""
-    descriptor = os.open(folder, _FOLDER)
+    try:
+        descriptor = os.open(folder, _FOLDER)
+    except OSError as error:
+        _raise_unreadable(error, folder, "")
     try:
         for part in name.split("/") if name else ():
             try:
@@ -205,6 +208,13 @@ def _open(folder: Path, name: str, flags: int) -> int:
         _raise_unreadable(error, folder, name)
 
 
+def _lstat(folder: Path, name: str) -> os.stat_result:
+    try:
+        return os.lstat(f"{folder}/{name}")
+    except OSError as error:
+        _raise_unreadable(error, folder, name)
+
+
 @contextmanager
 def _parent(folder: Path, name: str) -> Iterator[tuple[int, str]]:
     above, _, leaf = name.rpartition("/")
@@ -221,7 +231,7 @@ def _check_regular(status: os.stat_result, folder: Path, name: str) -> os.stat_r
 
 def _raise_unreadable(error: OSError, folder: Path, name: str) -> NoReturn:
     """Raise UnreadableFileError where a link, a FIFO or a socket caused the error, else the error."""
-    path = os.path.join(folder, name)
+    path = os.path.join(folder, name) if name else str(folder)
     if error.errno in _LINK_ERRNOS:
         raise UnreadableFileError(errno.ELOOP, "a symbolic link, and links are not followed", path) from error
     if error.errno == errno.ENOTDIR:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from contract.folder.files.untrusted_file import UnreadableFileError, open_folder
 
+LOOK = 256  # entries between two looks at the clock: a folder may have millions
+
 
 class FolderSize(NamedTuple):
     """The files of a folder and of all folders below it."""
@@ -23,21 +25,28 @@ class FolderSize(NamedTuple):
 
 
 def measure_folder(folder: Path, until: float) -> FolderSize:
-    """Count the regular files of a folder until the moment `until` of time.monotonic(); an absent folder is empty."""
+    """Count the regular files of a folder until the moment `until` of time.monotonic(); an absent folder is empty.
+
+    A folder that cannot be read, or of which files are removed meanwhile, is counted as far as that is possible.
+    """
     size_bytes = files = 0
     names, is_complete = [""], True
     while names:
         name = names.pop()
         try:
-            with open_folder(folder, name) as descriptor:
-                for entry in _entries(descriptor):
-                    status = os.lstat(entry, dir_fd=descriptor)
+            with open_folder(folder, name) as descriptor, os.scandir(descriptor) as entries:
+                for number, entry in enumerate(entries):
+                    if number % LOOK == LOOK - 1 and time.monotonic() >= until:
+                        return FolderSize(size_bytes, files, False)
+                    status = entry.stat(follow_symlinks=False)
                     if S_ISDIR(status.st_mode):
-                        names.append(f"{name}/{entry}" if name else entry)
+                        names.append(f"{name}/{entry.name}" if name else entry.name)
                     elif S_ISREG(status.st_mode):
                         size_bytes, files = size_bytes + status.st_size, files + 1
-        except (FileNotFoundError, UnreadableFileError):  # removed or replaced meanwhile
+        except FileNotFoundError:
             is_complete = is_complete and not name
+        except (UnreadableFileError, PermissionError):
+            is_complete = False
         if time.monotonic() >= until and names:
             return FolderSize(size_bytes, files, False)
     return FolderSize(size_bytes, files, is_complete)
