@@ -6,13 +6,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
+from agent.sources.history import lines_backwards
 
-BLOCK_BYTES = 1 << 16
+SEARCHED_BYTES = 1 << 28  # of the file's end: the program may have written anything after its last points
 RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for a report that a full disk rejects
 
 
@@ -40,11 +41,12 @@ class EventWriter:
         return True
 
     def last_step(self) -> int:
-        """Return the last step that has points, of any attempt; 0 without one."""
+        """Return the last step that has points, of any attempt; 0 without one at the file's end."""
         try:
-            for line in _read_backwards(self._folder):
-                if b'"points"' in line and (step := _step_of(line)) is not None:
-                    return step
+            with open_regular(self._folder.events) as file:
+                for line in lines_backwards(file, SEARCHED_BYTES):
+                    if b'"points"' in line and (step := _step_of(line)) is not None:
+                        return step
         except OSError:
             pass
         return 0
@@ -70,16 +72,3 @@ def _step_of(line: bytes) -> int | None:
         return None
     step = event.get("step") if isinstance(event, dict) and event.get("kind") == "points" else None
     return step if isinstance(step, int) and 0 <= step < 2**31 else None
-
-
-def _read_backwards(folder: RunFolder) -> Iterator[bytes]:
-    """Yield the lines of the events file, the last line first."""
-    with open_regular(folder.events) as file:
-        end, rest = file.seek(0, os.SEEK_END), b""
-        while end:
-            start = max(0, end - BLOCK_BYTES)
-            file.seek(start)
-            rest, *lines = (file.read(end - start) + rest).split(b"\n")
-            yield from reversed(lines)
-            end = start
-        yield rest

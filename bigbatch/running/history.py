@@ -6,9 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import IO, Any, NamedTuple
 
 BLOCK_BYTES = 1 << 16
+LONGEST = 4_000_000  # bytes of a line (scheduler/events/tail.py)
 MAX_BYTES = 16 << 20  # of the file's end that are searched
 MAX_NAMED_BYTES = 4 << 20  # that are searched for metrics that move: a script waits for it in its first log
 MAX_LOST = MAX_NUMBER = 2**31 - 1
@@ -147,21 +149,33 @@ class Lowest:
 
 def read_backwards(path: str, max_bytes: int = MAX_BYTES) -> Iterator[dict[str, Any]]:
     """Yield the points and resumptions at the end of the file, the last one first; none if it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            end, rest = file.seek(0, os.SEEK_END), b""
-            stop = max(0, end - max_bytes)
-            while end > stop:
-                start = max(stop, end - BLOCK_BYTES)
-                file.seek(start)
-                rest, *lines = (file.read(end - start) + rest).split(b"\n")
-                yield from filter(None, map(_parse, reversed(lines)))
-                end = start
-        event = _parse(rest) if not end else None
-    except OSError:
-        return
-    if event:
-        yield event
+    with suppress(OSError), open(path, "rb") as file:
+        yield from filter(None, map(_parse, lines_backwards(file, max_bytes)))
+
+
+def lines_backwards(file: IO[bytes], max_bytes: int) -> Iterator[bytes]:
+    """Yield the lines in the last `max_bytes` of the file, the last one first.
+
+    A line of more than LONGEST bytes, which the service does not read either, is left out, and so is one that begins
+    before: each byte is read once, and a line of gigabytes takes no memory.
+    """
+    end, parts, size = file.seek(0, os.SEEK_END), list[bytes](), 0  # of the line whose beginning is not read yet
+    stop = max(0, end - max_bytes)
+    while end > stop:
+        start = max(stop, end - BLOCK_BYTES)
+        file.seek(start)
+        *before, part = file.read(end - start).split(b"\n")
+        while True:
+            size += len(part)
+            parts = [*parts, part] if size <= LONGEST else []
+            if not before:
+                break
+            if size <= LONGEST:
+                yield b"".join(reversed(parts))
+            parts, size, part = [], 0, before.pop()
+        end = start
+    if not end and size <= LONGEST:
+        yield b"".join(reversed(parts))
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -1,19 +1,21 @@
 """Read the end of the events file, which earlier attempts have written."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from contract.folder.events import Event, Points, event_reader
+from contract.folder.files.lines_backwards import lines_backwards
 
-BLOCK_BYTES = 1 << 16
+SEARCHED_BYTES = 1 << 28  # of the file's end
 
 
 def read_last_step(path: Path) -> int:
     """Return the last step that has metrics, or 0 if there is none."""
-    return next((event.step for line in _read_backwards(path) if isinstance(event := _parse(line), Points)), 0)
+    with path.open("rb") as file:
+        events = map(_parse, lines_backwards(file, SEARCHED_BYTES))
+        return next((event.step for event in events if isinstance(event, Points)), 0)
 
 
 def end_torn_line(descriptor: int) -> None:
@@ -21,19 +23,6 @@ def end_torn_line(descriptor: int) -> None:
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         os.write(descriptor, b"\n")
-
-
-def _read_backwards(path: Path) -> Iterator[bytes]:
-    """Yield the file's lines, the last line first."""
-    with path.open("rb") as file:
-        end, rest = file.seek(0, os.SEEK_END), b""
-        while end:
-            start = max(0, end - BLOCK_BYTES)
-            file.seek(start)
-            rest, *lines = (file.read(end - start) + rest).split(b"\n")
-            yield from reversed(lines)
-            end = start
-        yield rest
 
 
 def _parse(line: bytes) -> Event | None:
