@@ -23,6 +23,7 @@ from api.http.etag import EtagMiddleware
 from api.http.methods import HeadMiddleware
 from api.http.openapi import openapi_of, operation_id
 from api.http.query_names import refuse_unknown_parameters
+from api.http.root_path import RootPathMiddleware
 from api.http.statuses import ACCESS
 from api.lifecycle import copies, deletion, extension, labels, recordings, retry
 from api.lifecycle import search as search_requests
@@ -113,7 +114,7 @@ def create_app(settings: Settings) -> FastAPI:
     errors.install(app)
     app.include_router(_version_1())
     app.include_router(metrics.router, responses=ACCESS)
-    dashboard.install(app)
+    dashboard.install(app, root=settings.service_path())
     app.add_middleware(LatencyMiddleware, histogram=latency_histogram(app.state.latencies))
     app.add_middleware(DocumentMiddleware)
     app.add_middleware(EtagMiddleware)
@@ -122,12 +123,13 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(HeadMiddleware)
     credentials = Credentials(settings.token)
     # The last one runs first. Starlette makes a middleware at the first request: an empty token must fail here.
-    app.add_middleware(AccessMiddleware, credentials=credentials)
+    app.add_middleware(AccessMiddleware, credentials=credentials, public_url=settings.public_url)
     app.add_middleware(SecurityHeadersMiddleware)
+    app.add_middleware(RootPathMiddleware, root=settings.service_path())
 
     @cache
     def openapi() -> dict[str, Any]:
-        return openapi_of(app, cookie=credentials.cookie)
+        return openapi_of(app, cookie=credentials.cookie, root=settings.service_path())
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to change the document
     return app

@@ -4,7 +4,7 @@ import mimetypes
 from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse, PlainTextResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
@@ -15,9 +15,9 @@ from api.http.methods import DASHBOARD_ROUTE
 DIST = Path(__file__).parents[1] / "web" / "dist"
 
 
-def install(app: FastAPI, dist: Path = DIST) -> None:
-    """Serve the dashboard's files; without a build, answer with the build command."""
-    dist = dist.resolve()
+def install(app: FastAPI, dist: Path | None = None, *, root: str = "") -> None:
+    """Serve the dashboard's files below the path `root`; without a build, answer with the build command."""
+    dist = (dist or DIST).resolve()
     index = dist / "index.html"
     if (dist / "assets").is_dir():
         app.mount("/assets", _Assets(directory=dist / "assets"), name="assets")
@@ -31,8 +31,18 @@ def install(app: FastAPI, dist: Path = DIST) -> None:
         # The page changes with an upgrade; its code and style have a hash in their names. The few other files may be
         # old once: a browser shows the one that it has, and asks for the next opening.
         file = _file(dist, path)
-        age = "no-cache" if file in (None, index) else "max-age=0, stale-while-revalidate=604800"
-        return FileResponse(file or index, headers={"Cache-Control": age})
+        if file in (None, index):
+            return HTMLResponse(_page_below(root, index), headers={"Cache-Control": "no-cache"})
+        return FileResponse(file, headers={"Cache-Control": "max-age=0, stale-while-revalidate=604800"})
+
+
+def _page_below(root: str, index: Path) -> str:
+    """Return the page for addresses below `root`.
+
+    The build names its files relative to the page, because it does not know the root, and pages are in several folders.
+    """
+    text = index.read_text(encoding="utf-8")
+    return text.replace('data-root=""', f'data-root="{root}"').replace('="./', f'="{root}/')
 
 
 class _Assets(StaticFiles):

@@ -81,6 +81,11 @@ class Client(
         """The address of the service."""
         return self._connection.url
 
+    @property
+    def pages_url(self) -> str:
+        """The address of the dashboard: BIGBATCH_PUBLIC_URL, else the service's."""
+        return self._connection.pages_url
+
     def __enter__(self) -> Self:
         return self
 
@@ -91,7 +96,7 @@ class Client(
 
     def experiment_url(self, experiment_id: int) -> str:
         """Return the address of an experiment's page on the dashboard."""
-        return f"{self.url}/experiments/{experiment_id}"
+        return f"{self.pages_url}/experiments/{experiment_id}"
 
     def sign_in_url(self, path: str = "/") -> str:
         """Return a link that signs a browser in once, within 15 minutes, and opens the page at `path`."""

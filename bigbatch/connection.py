@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
 from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
@@ -37,6 +38,7 @@ FIND_TOKEN = (
 )
 Parameters = dict[str, str | int | float | list[str]]
 USER_HEADER = "Bigbatch-User"
+PORTS = {"http": 80, "https": 443}  # of addresses without one
 
 
 class Connection:
@@ -45,8 +47,13 @@ class Connection:
     def __init__(self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None) -> None:
         self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
         parsed = _parse(self.url)
+        # what people open may be another address than what this process reaches: behind a portal, in a container
+        self.pages_url = (os.environ.get("BIGBATCH_PUBLIC_URL") or self.url).rstrip("/")
+        _parse(self.pages_url)
         if token is None:
-            token = os.environ.get("BIGBATCH_TOKEN") or token_of_local_service(parsed.host, parsed.port or 80)
+            token = os.environ.get("BIGBATCH_TOKEN") or token_of_local_service(
+                parsed.host, parsed.port or PORTS[parsed.scheme]
+            )
         if not (token.isascii() and token.isprintable()):
             raise BigbatchError(
                 "the token has characters that are not allowed in an HTTP header; set BIGBATCH_TOKEN to printable ASCII"
@@ -57,6 +64,7 @@ class Connection:
             timeout=TIMEOUT,
             transport=transport,
             trust_env=parsed.host not in LOOPBACK,  # a site's proxy cannot reach this machine
+            verify=trusted_certificates() if parsed.scheme == "https" else False,
         )
 
     def close(self) -> None:
@@ -70,7 +78,7 @@ class Connection:
         code = sign(self._token, Purpose.CODE, now=time.time())
         # a browser does not send the fragment, so no log contains the code
         fields = {"code": code, "user": _user_header().get(USER_HEADER, ""), "next": path}
-        return f"{self.url}/sign-in#{urlencode(fields, safe='/')}"
+        return f"{self.pages_url}/sign-in#{urlencode(fields, safe='/')}"
 
     def get(self, path: str, answer: type[T], *, ask: Parameters | None = None) -> T:
         """Send a GET request, with retries after transient errors; return the response as `answer`."""
@@ -175,7 +183,7 @@ class Connection:
             raise Unreachable(f"{self.url} closed the connection ({error or 'timed out'}){hint}") from error
 
     def _no_answer(self, error: httpx.TransportError) -> Unreachable:
-        hint = "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
+        hint = tls_hint(error) or "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
         return Unreachable(f"no service answers at {self.url} ({error or 'timed out'}): {hint}")
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:
@@ -214,6 +222,6 @@ def _parse(url: str) -> httpx.URL:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
         raise BigbatchError(f"'{url}' is not a valid address: {error}") from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise BigbatchError(f"'{url}' is not a valid address: use http://HOST:PORT or https://HOST:PORT")
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
+        raise BigbatchError(f"'{url}' is not a valid address: use http://HOST:PORT or https://HOST/PATH")
     return parsed

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -19,6 +20,15 @@ SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands si
 SNAPSHOTS = ".snapshots"  # folder below the run folders, by default
 MIN_TOKEN_LENGTH = 32
 Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~%@-]+)+")
+# first parts of the service's own paths: where a proxy cuts the root off, nothing tells /runs/7 from /7 below /runs
+OWN_PATHS = frozenset(
+    {
+        *("api", "assets", "metrics", "sign-in", "sign-out"),
+        *("automation", "clusters", "collectives", "compare", "deleted", "experiments", "new", "plan", "reports"),
+        *("runs", "views"),
+    }
+)
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
 
 
@@ -89,6 +99,9 @@ class Settings(BaseSettings):
         default=[], description="folders below which schedules may follow files, separated by commas"
     )
     public_url: str = Field(default="", description="address of the dashboard, for links in messages; empty: no links")
+    root_path: str = Field(
+        default="", description="path below which a proxy serves the dashboard; empty: the path of BIGBATCH_PUBLIC_URL"
+    )
 
     @field_validator("slurm_setup", mode="before")
     @classmethod
@@ -105,7 +118,18 @@ class Settings(BaseSettings):
     def _public_url(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
             raise PydanticCustomError("public_url", "an address begins with http:// or https://")
+        parts = urlsplit(value)
+        if parts.query or parts.fragment:
+            raise PydanticCustomError("public_url", "an address of the dashboard has no ? and no #")
+        _check_root_path("public_url", parts.path.rstrip("/"))
         return value
+
+    @field_validator("root_path")
+    @classmethod
+    def _root_path(cls, value: str) -> str:
+        path = value.rstrip("/")
+        _check_root_path("root_path", path)
+        return path
 
     @field_validator("token")
     @classmethod
@@ -156,9 +180,21 @@ class Settings(BaseSettings):
         user_caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
         return expand_user(self.cache or user_caches / "bigbatch", "BIGBATCH_CACHE").absolute()
 
+    def service_path(self) -> str:
+        """Return what the paths of the service begin with where a proxy serves it: "" or, say, "/bigbatch"."""
+        return self.root_path or urlsplit(self.public_url).path.rstrip("/")
+
     def database_url(self) -> str:
         """Return the SQLAlchemy URL of the database."""
         return self.database or f"sqlite:///{self.home_folder() / 'bigbatch.db'}"
+
+
+def _check_root_path(field: str, path: str) -> None:
+    """Raise PydanticCustomError for a path below which no proxy can serve the dashboard."""
+    if path and not ROOT_PATH.fullmatch(path):
+        raise PydanticCustomError(field, "a path begins with / and has letters, digits and -._~%@ between /")
+    if (first := path[1:].partition("/")[0]) in OWN_PATHS:
+        raise PydanticCustomError(field, f"/{first} is a page of the service itself: choose another path")
 
 
 def setting_errors(error: ValidationError) -> str:

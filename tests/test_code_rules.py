@@ -27,6 +27,7 @@ OPENS_FILES = {
     "contract/folder/files/atomic_file.py",
     "contract/folder/files/new_content.py",
     "contract/folder/files/whole_folder.py",  # opens folders alone, and follows no link
+    "api/dashboard.py",  # the built page
     "api/drafts/recipes.py",  # the files of this repository
     "scheduler/folder_broker.py",
     "scheduler/submit/tools.py",

@@ -104,3 +104,11 @@ def test_planted_breaches_are_caught() -> None:
     assert literal_keys('useQuery({ queryKey: ["runs", id] })')
     assert literal_keys('const key = ["runs", id];')
     assert not literal_keys("useQuery({ queryKey: keys.run(id) })")
+
+
+def test_every_address_of_the_service_has_the_path_below_which_a_proxy_serves_it() -> None:
+    """The client of the API adds it itself."""
+    address = r"""["'`]/(?:api/v1|sign-in|sign-out|assets)\b"""
+    complete = rf"(?:client\.(?:GET|POST|PUT|PATCH|DELETE)|serviceAddress)\(\s*{address}"
+    left = {path.name: re.findall(address, re.sub(complete, "", path.read_text())) for path in SCRIPTS}
+    assert {name: found for name, found in left.items() if found} == {}

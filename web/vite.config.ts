@@ -19,6 +19,7 @@ const compressed: Plugin = {
 };
 
 export default defineConfig({
+  base: "./", // the service writes into the page below which path it is (api/dashboard.py)
   plugins: [react(), compressed],
   resolve: { alias: { "@": fileURLToPath(new URL("src", import.meta.url)) } },
   server: { proxy: { "^/(api|sign-in|sign-out)": "http://127.0.0.1:8000" } },

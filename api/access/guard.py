@@ -5,16 +5,18 @@ proxy can replace the `Host` header.
 """
 
 import time
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.access.credentials import Credentials, Validity
-from api.access.sign_in import SIGN_IN, SIGN_OUT, SignIn, client_address
+from api.access.sign_in import SIGN_IN, SIGN_OUT, SignIn, client_address, end_session
 from api.access.sign_in_page import sign_in_page
 from api.access.throttle import Throttle
 from api.errors import ApiError, Forbidden, TooManyAttempts, Unauthorized, respond
+from api.http.root_path import root_of
 
 OPEN_PATHS = {"/api/v1/health", "/api/v1/ready"}  # for load balancers and health checks
 HAS_ACCESS_KEY = "bigbatch.has_access"  # key in the ASGI scope: an open path answers others with less detail
@@ -23,8 +25,9 @@ HAS_ACCESS_KEY = "bigbatch.has_access"  # key in the ASGI scope: an open path an
 class AccessMiddleware:
     """ASGI middleware that refuses requests without access."""
 
-    def __init__(self, app: ASGIApp, credentials: Credentials) -> None:
+    def __init__(self, app: ASGIApp, credentials: Credentials, public_url: str = "") -> None:
         self.app = app
+        self._public_origin = _origin_of(public_url)
         self._credentials, self._throttle = credentials, Throttle()
         self._sign_in = SignIn(credentials, self._throttle)
 
@@ -33,7 +36,7 @@ class AccessMiddleware:
             await self.app(scope, receive, send)
             return
         request = Request(scope, receive)
-        response = _check_origin(request)
+        response = _check_origin(request, self._public_origin)
         if response is None and scope["path"] in (SIGN_IN, SIGN_OUT):
             response = await self._sign_in.respond(request)
         if response is None:
@@ -67,13 +70,14 @@ class AccessMiddleware:
                 _without_token(path, request.scope["query_string"].decode("latin-1")),
                 status=error.status,
                 headers=error.headers,
+                root=root_of(request.scope),
                 is_cross_site=request.headers.get("sec-fetch-site") == "cross-site",
             )
         else:
             response = respond(error)
         if self._credentials.cookie in request.cookies:
             # An open page polls: without the useless cookie its requests no longer count as failed attempts.
-            response.delete_cookie(self._credentials.cookie, httponly=True, samesite="strict")
+            end_session(response, self._credentials, request)
         return response
 
 
@@ -83,10 +87,20 @@ def _without_token(path: str, query: str) -> str:
     return f"{path}?{rest}" if rest else path
 
 
-def _check_origin(request: Request) -> Response | None:
-    """Return the error response to a change that a page of another origin requests."""
+def _origin_of(url: str) -> str:
+    """Return the origin of an address as browsers send it; "" of none."""
+    parts = urlsplit(url.lower())
+    usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    return f"{parts.scheme}://{parts.netloc.removesuffix(usual)}" if url else ""
+
+
+def _check_origin(request: Request, public_origin: str) -> Response | None:
+    """Return the error response to a change that a page of another origin requests.
+
+    Some portals replace the Host; then the setting of the dashboard's address says which origin is the service's own.
+    """
     origin = request.headers.get("origin")
-    is_own = not origin or origin.partition("://")[2] == request.headers.get("host")
+    is_own = not origin or origin == public_origin or origin.partition("://")[2] == request.headers.get("host")
     if is_own or request.method in ("GET", "HEAD"):
         return None
     return respond(Forbidden(f"requests from pages of {origin} are not allowed"))

@@ -10,6 +10,7 @@ from api.access.credentials import Credentials, Validity
 from api.access.sign_in_page import sign_in_page
 from api.access.throttle import Throttle
 from api.errors import ApiError, TooLarge, TooManyAttempts, respond
+from api.http.root_path import root_of
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 MAX_FORM_BYTES = 8_000
@@ -23,9 +24,9 @@ class SignIn:
 
     async def respond(self, request: Request) -> Response:
         """Return the response to a request; the caller has checked the request's origin."""
-        path, method = request.scope["path"], request.method
+        path, root, method = request.scope["path"], root_of(request.scope), request.method
         if path == SIGN_IN and method in ("GET", "HEAD"):
-            return sign_in_page("/", status=200)
+            return sign_in_page("/", root=root, status=200)
         if method != "POST":
             return Response(status_code=405, headers={"Allow": "POST" if path == SIGN_OUT else "GET, HEAD, POST"})
         if path == SIGN_OUT:
@@ -37,7 +38,7 @@ class SignIn:
         return self._sign_in(request, form)
 
     def _sign_in(self, request: Request, form: dict[str, str]) -> Response:
-        next_path, code = form.get("next") or "/", form.get("code", "")
+        next_path, code, root = form.get("next") or "/", form.get("code", ""), root_of(request.scope)
         is_token = self._credentials.is_token(form.get("token", ""))
         validity = Validity.VALID if is_token else self._credentials.redeem(code) if code else Validity.WRONG
         if validity is Validity.VALID:
@@ -45,12 +46,14 @@ class SignIn:
         if validity is Validity.ENDED and self._has_session(request):
             return _redirect(next_path)  # the same browser opens its link again
         if validity is Validity.ENDED:
-            return sign_in_page(next_path, status=401, message="The link has been used before or has expired.")
+            message = "The link has been used before or has expired."
+            return sign_in_page(next_path, root=root, status=401, message=message)
         if wait_s := self._throttle.record_failure(client_address(request), now=time.monotonic()):
             error = TooManyAttempts(wait_s)
-            return sign_in_page(next_path, status=error.status, message=error.message, headers=error.headers)
+            told = error.message
+            return sign_in_page(next_path, root=root, status=error.status, message=told, headers=error.headers)
         wrong = "The link is not valid for this service." if code else "The token is wrong."
-        return sign_in_page(next_path, status=401, message=wrong)
+        return sign_in_page(next_path, root=root, status=401, message=wrong)
 
     def _has_session(self, request: Request) -> bool:
         session = request.cookies.get(self._credentials.cookie, "")
@@ -65,6 +68,7 @@ class SignIn:
             credentials.cookie,
             credentials.new_session(),
             max_age=credentials.session_lifetime_s,
+            path=_cookie_path(request),
             httponly=True,
             samesite="strict",
             secure=is_https,
@@ -73,14 +77,25 @@ class SignIn:
 
     def _sign_out(self, request: Request) -> Response:
         self._credentials.end_session(request.cookies.get(self._credentials.cookie, ""))
-        response = RedirectResponse(SIGN_IN, status_code=303)
-        response.delete_cookie(self._credentials.cookie, httponly=True, samesite="strict")
+        response = _redirect(SIGN_IN)
+        end_session(response, self._credentials, request)
         return response
 
 
+def end_session(response: Response, credentials: Credentials, request: Request) -> None:
+    """Let the browser delete the cookie of the session."""
+    response.delete_cookie(credentials.cookie, path=_cookie_path(request), httponly=True, samesite="strict")
+
+
+def _cookie_path(request: Request) -> str:
+    """Return the path below which the browser sends the cookie: none of another service of the same host."""
+    return root_of(request.scope) or "/"
+
+
 def _redirect(next_path: str) -> RedirectResponse:
-    # Exactly one leading slash or backslash: browsers resolve //name as another host.
-    return RedirectResponse("/" + next_path.lstrip("/\\"), status_code=303)
+    """Lead to a path of the service, relative to the sign-in: some proxies put their path before an absolute one."""
+    # "./" also keeps a path such as //name, which browsers resolve as another host, below the service
+    return RedirectResponse("./" + next_path.lstrip("/\\"), status_code=303)
 
 
 def client_address(request: Request) -> str:

@@ -73,7 +73,7 @@ PAGE = """<!doctype html><html lang="en"{again}><meta charset="utf-8">
 <main><header><svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
 <path opacity=".45" d="M2 2h4v4H2zM2 8h4v4H2zM8 2h4v4H8z"/><path d="M2 14h4v4H2zM8 8h4v10H8zM14 2h4v16h-4z"/></svg>
 Bigbatch</header>
-<form method="post" action="/sign-in"><h1>Sign in</h1>{message}
+<form method="post" action="{root}/sign-in"><h1>Sign in</h1>{message}
 <label for="token">Enter the token of this Bigbatch service</label>
 <input id="token" name="token" type="password" autocomplete="current-password" autofocus required>
 <label for="user">Your name, which others see beside your changes (optional)</label>
@@ -91,19 +91,20 @@ started it, prints a link that signs a browser in.</p>
 def sign_in_page(
     next_path: str,
     *,
+    root: str,
     status: int,
     message: str = "",
     headers: Mapping[str, str] | None = None,
     is_cross_site: bool = False,
 ) -> HTMLResponse:
-    """Return the page; after the sign-in the browser opens `next_path`.
+    """Return the page; after the sign-in the browser opens `next_path` below `root`.
 
     `is_cross_site`: a page of another site has the link, so the browser sent no cookie. The page opens its address
     again, and then the browser sends the cookie if it has one.
     """
     again = " data-again" if is_cross_site else ""
     notice = f'<p role="alert">{escape(message)}</p>' if message else ""
-    text = PAGE.format(style=STYLE, script=SCRIPT, message=notice, next=escape(next_path), again=again)
+    text = PAGE.format(style=STYLE, script=SCRIPT, message=notice, next=escape(next_path), again=again, root=root)
     policy = (
         f"default-src 'none'; script-src {_source(SCRIPT)}; style-src {_source(STYLE)}; img-src data:; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

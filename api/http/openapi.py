@@ -66,8 +66,11 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def openapi_of(app: FastAPI, *, cookie: str) -> dict[str, Any]:
-    """Return the OpenAPI document of `app`, whose token may come as a bearer token or in `cookie`."""
+def openapi_of(app: FastAPI, *, cookie: str, root: str) -> dict[str, Any]:
+    """Return the OpenAPI document of `app`, whose token may come as a bearer token or in `cookie`.
+
+    `root`: the path below which a proxy serves it, "" without one.
+    """
     document = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes, tags=TAGS
     )
@@ -84,6 +87,8 @@ def openapi_of(app: FastAPI, *, cookie: str) -> dict[str, Any]:
             "description": "The session that a browser gets by its sign-in.",
         },
     }
+    if root:
+        document["servers"] = [{"url": root}]
     document["security"] = [{"bearer": []}, {"cookie": []}]
     _complete_fields(document)
     return document

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from api.http.root_path import root_of
 from contract.api.problem import Problem
 from contract.validation import ValidationIssue
 
@@ -42,7 +43,7 @@ class ProblemResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the document with the request's path."""
-        located = self._problem.model_copy(update={"instance": _shorten(scope["path"])})
+        located = self._problem.model_copy(update={"instance": _shorten(root_of(scope) + scope["path"])})
         self.body = located.model_dump_json().encode()
         self.headers["content-length"] = str(len(self.body))
         await super().__call__(scope, receive, send)

@@ -42,7 +42,7 @@ def first_run(
             print_commands_of_other_terminals(address.url, place.home)
             succeeded = _run_experiment(service, client, spec)
             if not once:
-                print(f"The dashboard runs at {address.url} until Ctrl-C.", flush=True)
+                print(f"The dashboard runs at {client.pages_url} until Ctrl-C.", flush=True)
                 print_sign_in_link(client)
                 print_commands_of_other_terminals(address.url, place.home)
                 _wait_for_ctrl_c(service)

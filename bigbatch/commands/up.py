@@ -44,9 +44,9 @@ def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> Non
         token = place.token()
         warn_of_root()
         with running_service(address, place.home) as service:
-            print(f"Bigbatch is at {address.shown} (Ctrl-C stops the service)", flush=True)
-            print_home(place.home)
             with Client(address.shown, token) as client:
+                print(f"Bigbatch is at {client.pages_url} (Ctrl-C stops the service)", flush=True)
+                print_home(place.home)
                 print_sign_in_link(client)
             print_commands_of_other_terminals(address.url, place.home)
             with suppress(KeyboardInterrupt):

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import BigbatchError, Unreachable
 from bigbatch.importing.mlflow import MlflowExperiment, MlflowRun, Point, number_of
 
@@ -22,7 +23,9 @@ class MlflowServer:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         auth = (user, os.environ.get("MLFLOW_TRACKING_PASSWORD", "")) if user and not token else None
         self._url = url.rstrip("/")
-        self._http = httpx.Client(headers=headers, auth=auth, timeout=60, transport=transport)
+        self._http = httpx.Client(
+            headers=headers, auth=auth, timeout=60, transport=transport, verify=trusted_certificates()
+        )
 
     def experiments(self) -> Iterator[MlflowExperiment]:
         """Yield the experiments that are not deleted."""
@@ -77,7 +80,8 @@ class MlflowServer:
                 response = self._http.request(method, address, **body)
             except httpx.TransportError as error:
                 if wait_s is None:
-                    raise Unreachable(f"no MLflow answers at {self._url} ({error or 'timed out'})") from error
+                    hint = f": {told}" if (told := tls_hint(error)) else ""
+                    raise Unreachable(f"no MLflow answers at {self._url} ({error or 'timed out'}){hint}") from error
             else:
                 if response.status_code < 500 or wait_s is None:
                     return self._read(response)

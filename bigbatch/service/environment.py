@@ -20,6 +20,7 @@ _RUNS_JOBS = {
 _STORE = {"artifact_store", "artifact_store_options"}
 _RETENTION = {"points_days", "history_days"}
 _MESSAGES = {"notify_hosts", "public_url", "trigger_folders"}
+_ADDRESS = {"public_url", "root_path"}
 NEEDED: Mapping[str, set[str]] = {
     "migrations": {"home", "database"},
     "api": {
@@ -31,6 +32,7 @@ NEEDED: Mapping[str, set[str]] = {
         "live_seconds",
         "delete_hours",
         "trigger_folders",
+        *_ADDRESS,
         *_STORE,
     },
     "clock": {"home", "broker"},

@@ -26,7 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Ite
 @pytest.fixture(autouse=True)
 def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test may reach a service or a home of whoever runs it."""
-    for name in ("URL", "TOKEN", "DATABASE", "BROKER", "RUNS", "DEBUG"):
+    for name in ("URL", "PUBLIC_URL", "ROOT_PATH", "TOKEN", "DATABASE", "BROKER", "RUNS", "DEBUG"):
         monkeypatch.delenv(f"BIGBATCH_{name}", raising=False)
     monkeypatch.setenv("BIGBATCH_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

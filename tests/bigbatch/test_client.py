@@ -12,7 +12,7 @@ from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read_document
 from tests.testing import seed_runs
-from tests.testing.api import TOKEN
+from tests.testing.api import TOKEN, target
 from tests.testing.command import SPEC, Site
 
 
@@ -172,7 +172,7 @@ def test_a_sign_in_link_has_its_code_where_no_log_contains_it(site: Site) -> Non
     assert (link.path, link.query) == ("/sign-in", "")
     assert TOKEN not in link.fragment
     answer = httpx.post(f"{site.url}/sign-in", data=dict(parse_qsl(link.fragment)))
-    assert (answer.status_code, answer.headers["location"]) == (303, "/runs/1?a=b")
+    assert (answer.status_code, target(answer)) == (303, "/runs/1?a=b")
     with pytest.raises(BigbatchError, match="set BIGBATCH_TOKEN"):
         Client(site.url).sign_in_url()
 
@@ -211,3 +211,33 @@ def test_the_documents_sent_are_whole() -> None:
 
 def test_the_page_size_is_within_what_the_api_takes() -> None:
     assert client.PAGE <= 500
+
+
+def test_an_address_may_have_a_path_and_links_have_the_address_that_people_open(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[httpx.URL] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url)
+        return httpx.Response(200, json=[])
+
+    monkeypatch.setenv("BIGBATCH_URL", "http://lab.example/bigbatch/")
+    with Client(token=TOKEN, transport=httpx.MockTransport(answer)) as client:
+        client.clusters()
+        assert client.experiment_url(7) == "http://lab.example/bigbatch/experiments/7"
+        assert client.sign_in_url().startswith("http://lab.example/bigbatch/sign-in#")
+        monkeypatch.setenv("BIGBATCH_PUBLIC_URL", "https://portal.example/node/n1/8000/")
+    assert asked == ["http://lab.example/bigbatch/api/v1/clusters"]
+    with Client(site.url, TOKEN) as client:
+        assert client.experiment_url(7) == "https://portal.example/node/n1/8000/experiments/7"
+        assert client.sign_in_url().startswith("https://portal.example/node/n1/8000/sign-in#")
+        assert client.health().ok, "requests go to the address of the service"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://lab.example/?a=b", "http://lab.example/#a", "lab.example", "ftp://lab.example"]
+)
+def test_an_address_that_no_path_can_follow_is_refused(url: str) -> None:
+    with pytest.raises(BigbatchError, match="is not a valid address: use http"):
+        Client(url, TOKEN)

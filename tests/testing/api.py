@@ -21,3 +21,10 @@ def post(client: TestClient, text: str | bytes, kind: str = "application/yaml", 
     """POST an experiment; return the answer."""
     path = "/api/v1/experiments?force=true" if force else "/api/v1/experiments"
     return client.post(path, content=text, headers={"content-type": kind})
+
+
+def target(answer: Any) -> str:
+    """Return the path and the query that a redirect leads to, from the address that was asked for."""
+    url = answer.url.join(answer.headers["location"])
+    assert url.host == answer.url.host
+    return str(url.raw_path.decode())

@@ -56,11 +56,14 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def serving_api(home: Path, port: int | None = None) -> Iterator[str]:
-    """Run the API on `home` as a separate process, without `port` on a free one; yield its address."""
+def serving_api(home: Path, port: int | None = None, **settings: str) -> Iterator[str]:
+    """Run the API on `home` as a separate process, without `port` on a free one; yield its address.
+
+    `settings` are further environment variables.
+    """
     url = f"http://localhost:{(port := port or free_port())}"
     own = {"BIGBATCH_HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
-    environment = {**os.environ, **own, "BIGBATCH_DATABASE": "", "BIGBATCH_TOKEN": ""}
+    environment = {**os.environ, **own, "BIGBATCH_DATABASE": "", "BIGBATCH_TOKEN": "", **settings}
     process = subprocess.Popen([sys.executable, "-m", "api", "--port", str(port)], cwd=ROOT, env=environment)
     try:
         wait_for("the service", lambda: answers(f"{url}/api/v1/health"))

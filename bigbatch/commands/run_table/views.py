@@ -84,4 +84,4 @@ def _change(view_id: int, **fields: str | bool) -> None:
 
 
 def _address(client: Client, view: View) -> str:
-    return f"{client.url}/views/{view.id}"
+    return f"{client.pages_url}/views/{view.id}"

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { classNames } from "@/shared/page/classNames";
+import { serviceAddress } from "@/shared/page/root";
 import { toggleTheme, useTheme } from "@/shared/theme/theme";
 import styles from "./Header.module.css";
 import { Commands } from "./palette/Commands";
@@ -81,7 +82,7 @@ function ThemeButton() {
 /** A plain form: the service ends the session and answers with its sign-in page. */
 function SignOut() {
   return (
-    <form className={styles.signOut ?? ""} method="post" action="/sign-out">
+    <form className={styles.signOut ?? ""} method="post" action={serviceAddress("/sign-out")}>
       <button className={classNames("plain", styles.iconButton)} aria-label="Sign out" title="sign out">
         <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
           <path

@@ -6,6 +6,7 @@ import { Menu } from "@/shared/controls/Menu";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { PageHeader } from "@/shared/page/PageHeader";
+import { serviceAddress } from "@/shared/page/root";
 import { useTitle } from "@/shared/page/useTitle";
 import { useAddBlocks } from "@/shared/reports/api/useReports";
 import { textBlock } from "@/shared/reports/blocks";
@@ -91,10 +92,10 @@ function ReportActions({ report, change }: Props) {
   };
   return (
     <>
-      <a className="button" href={`/api/v1/reports/${report.id}/file?format=html`}>
+      <a className="button" href={serviceAddress(`/api/v1/reports/${report.id}/file?format=html`)}>
         Save as HTML
       </a>
-      <a className="button" href={`/api/v1/reports/${report.id}/file?format=md`}>
+      <a className="button" href={serviceAddress(`/api/v1/reports/${report.id}/file?format=md`)}>
         Save as Markdown
       </a>
       <Menu

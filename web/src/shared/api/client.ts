@@ -4,11 +4,12 @@ import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } f
 import { markHeader } from "./marks";
 import type { components, paths } from "./schema";
 import { userHeader } from "./user";
+import { ROOT, serviceAddress } from "@/shared/page/root";
 
-const READINESS = "/api/v1/ready";
+const READINESS = serviceAddress("/api/v1/ready");
 
 export const client = createClient<paths>({
-  baseUrl: window.location.origin,
+  baseUrl: window.location.origin + ROOT,
   fetch: (request) => globalThis.fetch(request),
 });
 

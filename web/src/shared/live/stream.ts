@@ -2,6 +2,7 @@
 import { useSyncExternalStore } from "react";
 import { setMark } from "@/shared/api/marks";
 import type { components } from "@/shared/api/schema";
+import { serviceAddress } from "@/shared/page/root";
 
 export type ChangedItems = components["schemas"]["ChangedItems"];
 export type LogSize = components["schemas"]["LogSize"];
@@ -124,7 +125,7 @@ function addressOf({ experiment, run }: Scope, after: string): string {
   if (experiment !== undefined) query.set("experiment", String(experiment));
   if (run !== undefined) query.set("run", String(run));
   if (after) query.set("after", after);
-  return `/api/v1/events?${query.toString()}`;
+  return serviceAddress(`/api/v1/events?${query.toString()}`);
 }
 
 function setLive(now: boolean): void {

@@ -1,6 +1,7 @@
 /** The blocks of a report: pictures of the page with their data, tables of runs, texts. */
 import type { components } from "@/shared/api/schema";
 import { type LegendEntry, pictureAddress } from "@/shared/files/picture";
+import { pagePath } from "@/shared/page/root";
 
 export type Block = components["schemas"]["AddedBlock"]["content"];
 
@@ -44,7 +45,6 @@ export function textBlock(markdown: string): Block {
 }
 
 function pictureFields(title: string, csv: string, runs: readonly number[]) {
-  const { pathname, search } = window.location;
   const run_ids = runs.slice(0, MOST_RUNS);
-  return { kind: "picture" as const, title, csv, run_ids, address: pathname + search };
+  return { kind: "picture" as const, title, csv, run_ids, address: pagePath() + window.location.search };
 }

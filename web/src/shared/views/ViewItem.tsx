@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { SavedView } from "@/shared/api/types";
+import { serviceAddress } from "@/shared/page/root";
 import { shownAddress, viewAddress } from "./addresses";
 import type { ViewChange } from "./api/useViews";
 import styles from "./ViewsMenu.module.css";
@@ -47,7 +48,7 @@ function ViewActions({ view, query, onChange, onRename }: ActionsProps) {
   const { id } = view;
   return (
     <span className={styles.viewActions}>
-      <a href={viewAddress(id)} title="The lasting address of the view">
+      <a href={serviceAddress(viewAddress(id))} title="The lasting address of the view">
         Link
       </a>
       {view.query !== query && (

@@ -4,6 +4,7 @@ import type { ArtifactView, RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { errorText } from "@/shared/messages/errorText";
 import { classNames } from "@/shared/page/classNames";
+import { serviceAddress } from "@/shared/page/root";
 import { useArtifacts } from "../api/useArtifacts";
 import styles from "./ArtifactPanel.module.css";
 
@@ -88,7 +89,7 @@ function Row({ runId, artifact, isMirrored }: RowProps) {
         {removed_at ? (
           name
         ) : (
-          <a href={`/api/v1/runs/${runId}/artifacts/${name}`} download>
+          <a href={serviceAddress(`/api/v1/runs/${runId}/artifacts/${name}`)} download>
             {name}
           </a>
         )}

@@ -5,6 +5,7 @@ import { formatBytes } from "@/shared/format/quantities";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
+import { serviceAddress } from "@/shared/page/root";
 import { useNow } from "@/shared/page/useNow";
 import { useFiles } from "../api/useFiles";
 import styles from "./FilePanel.module.css";
@@ -55,7 +56,7 @@ function Row({ runId, item, now }: { runId: number; item: RunFiles["items"][numb
   return (
     <tr>
       <th scope="row">
-        <a href={`/api/v1/runs/${runId}/files/${path}`} download>
+        <a href={serviceAddress(`/api/v1/runs/${runId}/files/${path}`)} download>
           {item.path}
         </a>
       </th>

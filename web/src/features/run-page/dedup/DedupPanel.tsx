@@ -2,6 +2,7 @@
 import type { ProgramSpec, RunDetail } from "@/shared/api/types";
 import { formatCount, formatPercent } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
+import { serviceAddress } from "@/shared/page/root";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { hasEnded } from "@/shared/state/state";
 import { useArtifacts } from "../api/useArtifacts";
@@ -53,7 +54,7 @@ function ReportLink({ run }: { run: RunDetail }) {
   if (!report) return null;
   return (
     <p className="small">
-      <a href={`/api/v1/runs/${run.id}/artifacts/${report.name}`} download>
+      <a href={serviceAddress(`/api/v1/runs/${run.id}/artifacts/${report.name}`)} download>
         Download the pictures of the groups
       </a>{" "}
       as one page.

@@ -1,5 +1,6 @@
 /** The addresses of GET /export/runs and /export/points for what a table shows. */
 import type { Asked } from "../api/useRunTable";
+import { serviceAddress } from "@/shared/page/root";
 
 export const FORMATS = [
   ["csv", "CSV"],
@@ -23,5 +24,5 @@ export function exportAddress(what: What, format: ExportFormat, asked: Asked): s
     if (sort) query.set("sort", sort);
     for (const column of columns) query.append("column", column);
   }
-  return `/api/v1/export/${what}?${query.toString()}`;
+  return serviceAddress(`/api/v1/export/${what}?${query.toString()}`);
 }
