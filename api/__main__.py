@@ -15,6 +15,8 @@ from pydantic import ValidationError
 from api.app import create_app
 from api.http.connections import BACKLOG, limited_protocol, raise_open_files
 from api.live.hub import Hub
+from contract.access.owners import UnsafeFolderError
+from contract.access.service_folders import prepare_home
 from contract.access.service_record import LOOPBACK, recorded_service
 from contract.access.token_file import TokenFileError, read_or_create_token
 from contract.process_settings import read_process_settings
@@ -45,8 +47,9 @@ def main() -> None:
 
 def _serve(settings: Settings, host: str, port: int) -> None:
     try:
+        prepare_home(settings)
         token = settings.token or read_or_create_token(settings.home_folder())
-    except TokenFileError as error:
+    except (TokenFileError, UnsafeFolderError) as error:
         sys.exit(str(error))
     # A token of BIGBATCH_TOKEN is for the clients that have this variable as well.
     record = nullcontext() if settings.token else recorded_service(host, port, token)

@@ -1,10 +1,28 @@
-"""Folders and files of the service that only its own user may read."""
+"""Folders and files of the service that only its own user may read, and folders that nobody else may write."""
 
 import os
 import stat
 from pathlib import Path
 
 _OTHERS = 0o077  # the permissions of the group and of all other users
+_ABOVE = 0o755  # of folders that are made on the way, less the umask: a umask of 002 would let a group write
+
+
+def make_folder(path: Path, mode: int) -> None:
+    """Make the folder with this mode, whatever the umask; an existing one stays as it is. May raise OSError."""
+    if path.is_dir():
+        return
+    for above in reversed(path.parents):
+        if not above.is_dir():
+            above.mkdir(_ABOVE, exist_ok=True)
+    try:
+        path.mkdir(0o700)
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+        return  # another process was first
+    if mode != 0o700:
+        path.chmod(mode | path.stat().st_mode & stat.S_ISGID)  # the group of the folder above, if that says so
 
 
 def make_private_folder(path: Path) -> None:
@@ -12,7 +30,7 @@ def make_private_folder(path: Path) -> None:
 
     Raise OSError if the folder cannot be made.
     """
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path, 0o700)
     make_private(path)
 
 
@@ -27,8 +45,8 @@ def make_private_file(path: Path) -> None:
         make_private(path)
 
 
-def make_private(path: Path) -> None:
-    """Remove the others' permissions from a file or folder; do nothing if it is absent.
+def make_private(path: Path, denied: int = _OTHERS) -> None:
+    """Remove the others' permissions, or those of `denied`, from a file or folder; do nothing if it is absent.
 
     A folder that is not the service's alone stays as it is: another user's, one with the sticky bit (/tmp), and the
     user's home or a folder above it.
@@ -39,5 +57,5 @@ def make_private(path: Path) -> None:
         return
     user_home = Path(os.path.expanduser("~")).resolve()
     is_shared = status.st_mode & stat.S_ISVTX or path.resolve() in (user_home, *user_home.parents)
-    if status.st_mode & _OTHERS and status.st_uid == os.geteuid() and not is_shared:
-        path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+    if status.st_mode & denied and status.st_uid == os.geteuid() and not is_shared:
+        path.chmod(stat.S_IMODE(status.st_mode) & ~denied)

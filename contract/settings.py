@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contract.access.owners import Owners
 from contract.user_home import expand_user
 from contract.validation import issues_of
 
@@ -56,6 +57,11 @@ class Settings(BaseSettings):
     token: str = Field(
         default="",
         description="secret that every request must contain; empty: the service makes one in the home folder",
+    )
+    trusted: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="users and @groups besides root that may own or write the service's folders and those above,"
+        " separated by commas",
     )
     local: bool = Field(default=True, description="start local runs on this machine")
     slurm: bool | None = Field(
@@ -108,10 +114,19 @@ class Settings(BaseSettings):
     def _lines(cls, value: Any) -> Any:
         return [line.strip() for line in value.split(";;") if line.strip()] if isinstance(value, str) else value
 
-    @field_validator("notify_hosts", "trigger_folders", mode="before")
+    @field_validator("notify_hosts", "trigger_folders", "trusted", mode="before")
     @classmethod
-    def _hosts(cls, value: Any) -> Any:
+    def _entries(cls, value: Any) -> Any:
         return [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
+
+    @field_validator("trusted")
+    @classmethod
+    def _trusted(cls, value: list[str]) -> list[str]:
+        try:
+            Owners.of(value)
+        except ValueError as error:
+            raise PydanticCustomError("trusted", "{reason}", {"reason": str(error)}) from error
+        return value
 
     @field_validator("public_url")
     @classmethod
@@ -183,6 +198,10 @@ class Settings(BaseSettings):
     def service_path(self) -> str:
         """Return what the paths of the service begin with where a proxy serves it: "" or, say, "/bigbatch"."""
         return self.root_path or urlsplit(self.public_url).path.rstrip("/")
+
+    def owners(self) -> Owners:
+        """Return the accounts that may own or write the service's folders."""
+        return Owners.of(self.trusted)
 
     def database_url(self) -> str:
         """Return the SQLAlchemy URL of the database."""

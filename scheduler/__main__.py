@@ -1,8 +1,11 @@
 """`python -m scheduler worker | clock | close | preview | predict | doctor`: ticks, Celery beat, and the others."""
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
+from contract.access.owners import UnsafeFolderError
+from contract.access.service_folders import prepare_folders, prepare_home
 from contract.process_settings import read_process_settings
 from contract.settings import Settings
 from scheduler.celery_app import make_celery
@@ -15,10 +18,13 @@ def main(arguments: list[str]) -> None:
     settings = read_process_settings()
     match arguments:
         case ["worker"]:
+            _prepare(prepare_folders, settings)
             _work(settings)
         case ["clock"]:
+            _prepare(prepare_home, settings)
             make_celery(settings).start(["beat", *QUIET, "--pidfile="])
         case ["close"]:
+            _prepare(prepare_folders, settings)
             _close(settings)
         case ["preview"]:
             _preview(settings)
@@ -28,6 +34,14 @@ def main(arguments: list[str]) -> None:
             _examine(settings, words)
         case _:
             sys.exit(__doc__)
+
+
+def _prepare(prepare: Callable[[Settings], None], settings: Settings) -> None:
+    """Make the folders of a part of the service; end the process if others can put files into them."""
+    try:
+        prepare(settings)
+    except UnsafeFolderError as error:
+        sys.exit(str(error))
 
 
 # Each command imports what it needs: the clock, which runs all the time, does without the code of the ticks.

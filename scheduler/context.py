@@ -14,6 +14,7 @@ import psutil
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from contract.access.owners import OURS, Examined, Owners
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import SNAPSHOTS, Settings
@@ -58,6 +59,7 @@ class Memory:
     success_stored_at: dict[str, float] = field(default_factory=dict)  # by tick
     tick_counts: dict[str, TickCounts] = field(default_factory=lambda: defaultdict(TickCounts))  # not yet stored
     outputs_checked_to: int = 0  # the last run whose outputs the tick `prune` has looked at
+    examined: set[Examined] = field(default_factory=set)  # tools and trees of code, before a job executes them
     garbage_removed_at: float = -math.inf  # of snapshots
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
     wide_read_at: dict[int, float] = field(default_factory=dict)  # by run that reports very many series
@@ -105,6 +107,7 @@ class Context:
     slurm_absence: str | None = None  # why Slurm's commands of this host are not used
     tensorboard_folder: Path | None = None  # of event files; None: none are written
     object_store: ObjectStore | None = None  # that gets a copy of every artifact
+    owners: Owners = OURS  # who may put files into the folders from which programs are executed
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
@@ -131,6 +134,7 @@ class Context:
             slurm_absence=absence,
             tensorboard_folder=_tensorboard_folder(settings),
             object_store=ObjectStore.of(settings),
+            owners=settings.owners(),
         )
 
     @property

@@ -7,6 +7,7 @@ from contract.settings import SECRETS, SLURM_TOKEN, setting_of
 
 _RUNS_JOBS = {
     "home",
+    "trusted",
     "database",
     "runs",
     "snapshots",
@@ -25,6 +26,7 @@ NEEDED: Mapping[str, set[str]] = {
     "migrations": {"home", "database"},
     "api": {
         "home",
+        "trusted",
         "database",
         "runs",
         "snapshots",
@@ -35,7 +37,7 @@ NEEDED: Mapping[str, set[str]] = {
         *_ADDRESS,
         *_STORE,
     },
-    "clock": {"home", "broker"},
+    "clock": {"home", "trusted", "broker"},
     "worker": {*_RUNS_JOBS, *_RETENTION, *_MESSAGES, "broker", "tensorboard", *_STORE},
     "close": _RUNS_JOBS,
 }

@@ -7,16 +7,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bigbatch.errors import BigbatchError
+from contract.access.owners import UnsafeFolderError
+from contract.access.service_folders import prepare_folders
 from contract.private_files import make_private_folder
+from contract.settings import Settings
 
 
 @contextmanager
 def lock_home(home: Path) -> Iterator[None]:
-    """Hold the home's lock; raise BigbatchError with the holder's process id if another process holds the lock."""
+    """Hold the home's lock; raise BigbatchError with the holder's process id if another process holds the lock.
+
+    Raise BigbatchError as well if others can put files into the service's folders.
+    """
     path = home / "up.lock"
     try:
         make_private_folder(home)
+        prepare_folders(Settings(home=home))
         descriptor = _acquire(path)
+    except UnsafeFolderError as error:
+        raise BigbatchError(str(error)) from error
     except OSError as error:
         raise BigbatchError(f"'{home}' cannot be the service's home: {error.strerror}") from error
     try:

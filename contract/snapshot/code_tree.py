@@ -1,5 +1,8 @@
 """The tree of a snapshot on the shared file system, which jobs run: RUNS/.code/HASH, complete or absent.
 
+HASH is that of the tree's manifest, so a tree that is there is compared with its name before this process first lets a
+job run it.
+
 .code/HASH          the tree; nobody may write into it
 .code/.HASH.TOKEN   a tree that is being made; left by a process that was killed, removed with the garbage
 """
@@ -15,9 +18,11 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
+from contract.access.owners import OURS, Examined, Owners
 from contract.private_files import make_private_folder
 from contract.snapshot.blob_store import CHUNK, BlobStore, DamagedError, sync_file_system
 from contract.snapshot.check_paths import check_manifest
+from contract.snapshot.checked_tree import is_right
 from contract.snapshot.manifest import Manifest, SnapshotFile
 
 CODE = ".code"
@@ -39,40 +44,57 @@ def has_tree(runs_folder: Path, name: str) -> bool:
         return False
 
 
-def make_tree(store: BlobStore, runs_folder: Path, name: str) -> Generator[None, None, None]:
+def make_tree(
+    store: BlobStore, runs_folder: Path, name: str, owners: Owners = OURS, examined: set[Examined] | None = None
+) -> Generator[None, None, None]:
     """Make the tree of a snapshot in steps, unless it is there; several processes may make it at once.
 
     Every content is checked while it is copied, so that a tree is what was submitted. Files are copies, because a job
-    of the same user could write through a hard link into the store. Raise DamagedError or OSError; a caller that takes
-    no further step leaves nothing behind.
+    of the same user could write through a hard link into the store. A tree that is another one, or that somebody else
+    can change, is replaced; `examined` has those that need not be read again. Raise UnsafeFolderError if others can put
+    files into the folder above, DamagedError or OSError; a caller that takes no further step leaves nothing behind.
     """
-    if _renew(tree_of(runs_folder, name)):
+    examined = set() if examined is None else examined
+    above, tree = runs_folder / CODE, tree_of(runs_folder, name)
+    make_private_folder(above)
+    owners.check(above)
+    is_there = _renew(tree)
+    if is_there and (yield from is_right(tree, owners, examined)):
         return
     manifest = store.read_manifest(name)
     if issues := check_manifest(manifest):
         raise DamagedError(f"the manifest of snapshot {name} is not valid: {issues[0].path}: {issues[0].message}")
-    above = runs_folder / CODE
-    make_private_folder(above)
-    draft = above / f".{name}.{token_hex(8)}"
+    draft, aside = (above / f".{name}.{token_hex(8)}" for _ in range(2))
     try:
         draft.mkdir()
         yield from _fill(store, draft, manifest)
-        _publish(draft, tree_of(runs_folder, name))
+        if is_there:
+            with suppress(FileNotFoundError):  # another process was first
+                os.rename(tree, aside)
+        made = Examined.of(draft)._replace(path=tree)
+        _publish(draft, tree)
+        examined.add(made)  # not a tree of another process that was first
     finally:
         remove_tree(draft)
+        remove_tree(aside)
 
 
 def _renew(tree: Path) -> bool:
-    """Return whether the tree is there, and protect it from the garbage collection for the time of grace."""
+    """Return whether something has the tree's name; protect it from the garbage collection for the time of grace."""
     try:
         os.utime(tree, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return has_tree(tree.parent.parent, tree.name)
+    except PermissionError:  # it is somebody else's
+        pass
+    return True
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree, whose folders nobody may write into; do nothing if it is absent."""
+    """Remove a tree, whose folders nobody may write into, or what has its name; do nothing if it is absent."""
+    if not path.is_dir() or path.is_symlink():
+        path.unlink(missing_ok=True)
+        return
     for folder, names, _ in os.walk(path):
         with suppress(OSError):
             os.chmod(folder, 0o700)

@@ -13,8 +13,11 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from contract.access.owners import UnsafeFolderError
+from contract.access.service_folders import advice_on, folders_of
 from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.folder.run_folder import RunFolder
+from contract.private_files import make_folder
 from contract.settings import Settings
 from store.session import engine_for, snapshot
 
@@ -31,8 +34,9 @@ CONTENTS = {  # the content of each folder
 def check_folders(settings: Settings) -> Iterator[Check]:
     """Yield the results for the folders of runs, service files and data sets."""
     runs = settings.runs_folder()
+    yield check_owners(settings)
     try:
-        runs.mkdir(parents=True, exist_ok=True)
+        make_folder(runs, 0o755)
         claimed = _claim_is_exclusive(runs)
     except OSError as error:
         means, advice = "no run can be submitted", "set BIGBATCH_RUNS to a folder that the worker can write"
@@ -47,6 +51,24 @@ def check_folders(settings: Settings) -> Iterator[Check]:
         yield failed_check("folder", "runs", Grade.ERROR, found=found, means=means, advice=advice)
     for name, path in (("runs", runs), ("home", settings.home_folder()), ("cache", settings.cache_folder())):
         yield _check_space(name, path)
+
+
+def check_owners(settings: Settings) -> Check:
+    """Return whether nobody else can put files where the service finds the programs that it executes."""
+    owners, found = settings.owners(), dict[str, str]()  # what is wrong, and the setting that names the folder
+    for folder, setting in folders_of(settings):
+        try:
+            owners.check(folder)
+        except UnsafeFolderError as error:
+            found.setdefault(str(error), setting)
+        except OSError as error:
+            found.setdefault(f"{folder} cannot be examined: {error.strerror}", setting)
+    if not found:
+        shown = f"{settings.home_folder()} and {settings.runs_folder()}"
+        return passed_check("folder", "owners", shown, "nobody else can put files where the service finds programs")
+    means = "other users could let the service execute their programs, so the service does not start"
+    advice = f"make them your own, {advice_on(next(iter(found.values())))}"
+    return failed_check("folder", "owners", Grade.ERROR, found="; ".join(found), means=means, advice=advice)
 
 
 def check_database(settings: Settings) -> Iterator[Check]:

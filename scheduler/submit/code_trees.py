@@ -22,7 +22,10 @@ def make_code_trees(context: Context, lease: Lease, taken: Sequence[Pair]) -> Ge
         if code is None:
             continue
         try:
-            with closing(make_tree(context.blob_store, context.runs_folder, code)) as steps:
+            steps_of_tree = make_tree(
+                context.blob_store, context.runs_folder, code, context.owners, context.memory.examined
+            )
+            with closing(steps_of_tree) as steps:
                 for _ in steps:
                     context.memory.note_progress("launch")
                     if not lease.renew_if_due():

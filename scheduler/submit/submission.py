@@ -112,7 +112,7 @@ def _submission(context: Context, cluster: Cluster, selection: Selection) -> Ste
     ready = yield from write_run_folders(context, lease, pairs)
     if any(run.spec.get("kind") == "program" for run, _ in ready):
         try:
-            install_tools(context.runs_folder)
+            install_tools(context.runs_folder, context.owners, context.memory.examined)
         except OSError as error:
             _put_back(context, selection.name, FolderNotWritable(folder="tools", error=str(error)), error)
             return

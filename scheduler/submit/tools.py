@@ -5,7 +5,8 @@ RUNS/.tools/HASH/python/bigbatch         `import bigbatch` of the programs
 RUNS/.tools/HASH/python/sitecustomize.py the start-up hook of Python programs
 
 HASH is made from the files, so a version is written once, and jobs that wait or run use the version with which they
-were submitted. A version is removed a year after its last use.
+were submitted. A version is removed a year after its last use. HASH is no secret: a version that is there is compared
+with the files before the first job of this process executes it, and is replaced if it is another one.
 """
 
 import os
@@ -18,8 +19,15 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
+from contract.access.owners import OURS, Examined, Owners
+from contract.access.service_folders import TOOLS
+from contract.folder.files.whole_folder import remove_folder
+from contract.private_files import make_folder
+
 SOURCE = Path(__file__).parents[2]  # of the packages
-TOOLS = ".tools"
+FOLDER_MODE = 0o755
+TRIES = 3  # several workers may write a version at the same time
+COMPILED = "__pycache__"  # Python writes it beside the tools
 UNUSED_S = 366 * 86_400.0  # the longest time limit of a job is a year
 USED_S = 86_400.0  # between two renewals of a version's time stamp
 LIGHT = (
@@ -63,25 +71,64 @@ def agent_folder(runs_folder: Path) -> Path:
     return runs_folder / TOOLS / tools_version() / "agent"
 
 
-def install_tools(runs_folder: Path) -> None:
-    """Write the tools, unless this version is there; may raise OSError. Call this before the submission."""
+def install_tools(runs_folder: Path, owners: Owners = OURS, examined: set[Examined] | None = None) -> None:
+    """Write the tools, unless this version is there; may raise OSError. Call this before the submission.
+
+    `examined`: what this process need not look at again. Raise UnsafeFolderError if others can put files into the
+    folder.
+    """
+    examined = set() if examined is None else examined
     place = runs_folder / TOOLS / tools_version()
-    if place.is_dir():
-        _renew(place)
-        return
-    draft = place.with_name(f".{place.name}.{token_hex(8)}")
+    make_folder(place.parent, FOLDER_MODE)
+    owners.check(place.parent)
+    for _ in range(TRIES):
+        if _is_ours(place, owners, examined):
+            return _renew(place)
+        _write_version(place, owners)
+    raise FileNotFoundError(f"the tools of program runs could not be written to {place}")
+
+
+def _is_ours(place: Path, owners: Owners, examined: set[Examined]) -> bool:
+    """Return whether a version has the right files and nobody else can change them."""
+    try:
+        found = Examined.of(place)
+        if found not in examined:
+            if _danger(place, owners) or _content(place) != dict(_files()):
+                return False
+            examined.add(found)
+    except OSError:
+        return False
+    return True
+
+
+def _danger(place: Path, owners: Owners) -> bool:
+    """Return whether somebody else can change a file of the version, or what Python has compiled of it."""
+    entries = [place, *place.rglob("*")]
+    return any(path.is_symlink() or owners.find_danger(path, path.lstat()) for path in entries)
+
+
+def _content(place: Path) -> dict[str, bytes | None]:
+    """Return the content of each file by its path, None for what is no file."""
+    found = (path for path in place.rglob("*") if path.parent.name != COMPILED and not path.is_dir())
+    return {path.relative_to(place).as_posix(): path.read_bytes() if path.is_file() else None for path in found}
+
+
+def _write_version(place: Path, owners: Owners) -> None:
+    """Write a version under a private name, and give it its own; another version that has the name is removed."""
+    draft, aside = (place.with_name(f".{place.name}.{token_hex(8)}") for _ in range(2))
     try:
         for name, content in _files():
             path = draft / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent, FOLDER_MODE)
             _write(path, content)
+        if os.path.lexists(place) and not _is_ours(place, owners, set()):
+            os.rename(place, aside)
         with suppress(OSError):  # another worker was first
             os.rename(draft, place)
             _remove_unused(place.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    if not place.is_dir():
-        raise FileNotFoundError(f"the tools of program runs could not be written to {place}")
+        remove_folder(aside)
 
 
 def _write(path: Path, content: bytes) -> None:

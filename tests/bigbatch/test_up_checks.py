@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
 from tests.testing.api import TOKEN
 from tests.testing.command import Call
+from tests.testing.other_user import open_folder_of_tests
 
 
 def test_a_service_on_a_home_that_others_prepared_does_not_start(call: Call, tmp_path: Path) -> None:
@@ -94,3 +97,25 @@ def test_a_home_is_closed_to_other_users(tmp_path: Path) -> None:
         (tmp_path / "old").mkdir(mode=0o755, exist_ok=True)
         with lock_home(home):
             assert home.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["home", "runs"])
+def test_a_service_whose_folders_others_can_write_does_not_start(
+    call: Call, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with open_folder_of_tests() as folder:
+        (folder / "open").mkdir()
+        (folder / "open").chmod(0o777)
+        places = {"home": folder / "home", "runs": folder / "runs", name: folder / "open" / name}
+        monkeypatch.setenv("BIGBATCH_RUNS", str(places["runs"]))
+        reported = call("up", "--port", 0, "--home", places["home"])
+        assert reported.code == 1
+        assert reported.err.startswith(f"{folder}/open can be written by every user: run chmod o-w on it; else set ")
+        assert not (places["home"] / "up.lock").exists()
+        for part in (["scheduler", "worker"], ["scheduler", "clock"], ["api", "--port", "0"]):
+            if name == "runs" and part[1] != "worker":
+                continue  # these two find no programs there
+            environment = {**os.environ, "BIGBATCH_HOME": str(places["home"])}
+            words = [sys.executable, "-m", *part]
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=150)
+            assert (done.returncode, done.stderr) == (1, reported.err)

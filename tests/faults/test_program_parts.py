@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import pytest
 
+from contract.access.service_folders import TOOLS
 from contract.folder.run_folder import RunFolder
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
-from scheduler.submit.tools import TOOLS
 from tests.testing.faults.audit import _twice, events, restart_faults, steps_to_store, steps_written
 from tests.testing.faults.field import Field
 from tests.testing.faults.programs.changed_tools import GENERATION, INTERRUPT, damaged_versions

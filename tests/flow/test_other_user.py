@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,10 @@ import httpx
 import pytest
 
 from tests.testing import spy
-from tests.testing.needs import require
+from tests.testing.other_user import NOBODY, open_folder_of_tests, run_as_other_user
 from tests.testing.service import Service, running
 
 pytestmark = pytest.mark.flow
-NOBODY = 65534
-PYTHON = "/usr/bin/python3"
 SPEC = """
 name: of the service's user
 base:
@@ -33,13 +29,8 @@ base:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that every user can enter: only the service's own modes protect what is in it."""
-    require([] if os.geteuid() == 0 else ["needs root to become another user"])
-    require([] if Path(PYTHON).exists() else [f"needs {PYTHON}, which every user can execute"])
-    before = os.umask(0o022)
-    with tempfile.TemporaryDirectory(prefix="bigbatch-other-user-") as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
-    os.umask(before)
+    with open_folder_of_tests() as path:
+        yield path
 
 
 def search_as_other_user(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
@@ -47,10 +38,7 @@ def search_as_other_user(folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     place = folder / "other-user"
     place.mkdir(exist_ok=True)
     os.chown(place, NOBODY, NOBODY)
-    # the system's Python and the program as text: this environment and the checkout may be closed to other users
-    command = [PYTHON, "-I", "-c", Path(spy.__file__).read_text(), str(place / "report.json")]
-    text = json.dumps(asked).encode()
-    subprocess.run(command, input=text, check=True, env={}, cwd=place, user=NOBODY, group=NOBODY, extra_groups=[])
+    run_as_other_user(Path(spy.__file__).read_text(), place / "report.json", text=json.dumps(asked).encode())
     return dict(json.loads((place / "report.json").read_text()))
 
 

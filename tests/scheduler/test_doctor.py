@@ -18,6 +18,7 @@ from scheduler.clusters.slurm.commands import Commands
 from scheduler.doctor.compute_node import check_compute_node
 from scheduler.doctor.configuration import check_configuration
 from scheduler.doctor.examine import run_checks
+from scheduler.doctor.service_host import check_owners
 from scheduler.doctor.slurm import check_slurm
 from scheduler.doctor.waiting_rate_limit import NOT_COUNTED, WAIT_ENDED, WAITING, WaitingRateLimit
 from store import rate_limit
@@ -272,3 +273,16 @@ def test_a_home_with_a_space_or_a_quote_is_no_fault_of_slurm(
     assert {len(option) for option in options} == {1}
     (output,) = [option for (option,) in options if option.startswith("--output=")]
     assert output.startswith(f"--output={tmp_path}/{home}/doctor-")
+
+
+def test_folders_into_which_others_can_put_files_are_an_error(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", runs=tmp_path / "runs", slurm=False)
+    (tmp_path / "runs").mkdir()
+    assert check_owners(settings).grade is Grade.OK
+    (tmp_path / "runs").chmod(0o777)
+    check = check_owners(settings)
+    assert (check.grade, check.found) == (
+        Grade.ERROR,
+        f"{tmp_path}/runs can be written by every user: run chmod o-w on it",
+    )
+    assert "set BIGBATCH_RUNS to a folder of yours" in check.advice

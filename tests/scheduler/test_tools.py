@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from contract.access.owners import OURS, Examined, UnsafeFolderError
+from contract.access.service_folders import TOOLS
 from scheduler.submit import tools
-from scheduler.submit.tools import TOOLS, agent_folder, install_tools, tools_version
+from scheduler.submit.tools import agent_folder, install_tools, tools_version
+from tests.testing.hostile_files import IRREGULAR, plant
+from tests.testing.other_user import open_folder_of_tests, run_as_other_user
 
 
 def test_the_tools_work_without_any_package(tmp_path: Path) -> None:
@@ -90,3 +94,75 @@ def test_a_tool_that_is_written_in_part_is_an_error_and_no_version(tmp_path: Pat
     done = subprocess.run([sys.executable, "-B", "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert (done.returncode, "File too large" in done.stderr) == (1, True), done.stderr
     assert list((tmp_path / TOOLS).iterdir()) == []
+
+
+PLANT = """
+import os, sys
+os.makedirs(sys.argv[1])
+open(sys.argv[1] + "/__main__.py", "w").write("print('planted')")
+"""
+
+
+def run_agent(runs: Path) -> str:
+    """Start the agent as a job does; return what it prints."""
+    words = [sys.executable, "-I", "-S", str(agent_folder(runs)), "--help"]
+    return subprocess.run(words, capture_output=True, text=True).stdout
+
+
+def test_no_program_that_another_user_has_put_there_is_executed() -> None:
+    """The attack: the folder of the runs is open, and the place of the tools depends on public source alone."""
+    with open_folder_of_tests() as folder:
+        runs = folder / "runs"
+        runs.mkdir()
+        runs.chmod(0o777)
+        run_as_other_user(PLANT, agent_folder(runs))
+        assert run_agent(runs) == "planted\n"
+        with pytest.raises(UnsafeFolderError, match="/runs can be written by every user"):
+            install_tools(runs)
+        runs.chmod(0o755)
+        with pytest.raises(UnsafeFolderError, match=r"/\.tools belongs to the user nobody"):
+            install_tools(runs)
+        os.chown(runs / TOOLS, 0, 0)
+        install_tools(runs)
+        assert "--attempt" in run_agent(runs)
+        assert [path.name for path in (runs / TOOLS).iterdir()] == [tools_version()]
+
+
+@pytest.mark.parametrize("name", ["agent/__main__.py", "python/sitecustomize.py", "agent/more.py"])
+def test_a_version_with_another_content_is_replaced(tmp_path: Path, name: str) -> None:
+    install_tools(tmp_path)
+    place = agent_folder(tmp_path).parent
+    right = (place / "agent" / "__main__.py").read_bytes()
+    (place / name).write_text("another")
+    install_tools(tmp_path)
+    assert (place / "agent" / "__main__.py").read_bytes() == right
+    assert (place / name).read_bytes() != b"another" if (place / name).exists() else name.endswith("more.py")
+
+
+def test_what_python_compiled_of_the_tools_is_no_other_content_unless_others_can_change_it(tmp_path: Path) -> None:
+    install_tools(tmp_path)
+    compiled = agent_folder(tmp_path) / "__pycache__"
+    compiled.mkdir()
+    (compiled / "attempt.cpython-311.pyc").write_bytes(b"")
+    install_tools(tmp_path)
+    assert compiled.exists()
+    (compiled / "attempt.cpython-311.pyc").chmod(0o666)
+    install_tools(tmp_path)
+    assert not compiled.exists()
+
+
+@pytest.mark.parametrize("kind", IRREGULAR)
+def test_what_is_no_folder_is_replaced(tmp_path: Path, kind: str) -> None:
+    (tmp_path / TOOLS).mkdir()
+    plant(agent_folder(tmp_path).parent, kind)
+    install_tools(tmp_path)
+    assert "--attempt" in run_agent(tmp_path)
+
+
+def test_a_worker_reads_a_version_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    examined, read = set[Examined](), []
+    content = tools._content
+    monkeypatch.setattr(tools, "_content", lambda place: read.append(place) or content(place))
+    for _ in range(3):
+        install_tools(tmp_path, OURS, examined)
+    assert len(read) == 1

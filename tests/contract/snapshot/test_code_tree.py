@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from contract.access.owners import UnsafeFolderError
 from contract.snapshot.blob_store import AbsentError, BlobStore, DamagedError, blob_name
 from contract.snapshot.code_tree import CODE, has_tree, make_tree, remove_tree, tree_of
 from contract.snapshot.manifest import SnapshotLink, make_manifest
+from tests.testing.hostile_files import IRREGULAR, plant
+from tests.testing.other_user import open_folder_of_tests, run_as_other_user
 from tests.testing.snapshots import store_content, store_tree
 
 pytestmark = pytest.mark.ring("quick")
@@ -145,3 +148,75 @@ def test_a_tree_is_removed_though_nobody_may_write_into_it(store: BlobStore, run
     remove_tree(tree)
     assert not tree.exists()
     remove_tree(tree)
+
+
+PLANT = "import os, sys; os.makedirs(sys.argv[1]); open(sys.argv[1] + '/a.py', 'w').write('planted')"
+
+
+def test_a_tree_that_another_user_has_put_there_is_never_taken() -> None:
+    """The attack: the folder of the runs was open, and the name of the tree is known."""
+    with open_folder_of_tests() as folder:
+        store, runs = BlobStore(folder / "store"), folder / "runs"
+        runs.mkdir()
+        runs.chmod(0o777)
+        name, _ = store_tree(store, FILES)
+        run_as_other_user(PLANT, tree_of(runs, name))
+        with pytest.raises(UnsafeFolderError, match="/runs can be written by every user"):
+            make(store, runs, name)
+        runs.chmod(0o755)
+        with pytest.raises(UnsafeFolderError, match=r"/\.code belongs to the user nobody"):
+            make(store, runs, name)
+        os.chown(runs / CODE, 0, 0)
+        assert (make(store, runs, name) / "a.py").read_bytes() == FILES["a.py"]
+        assert os.listdir(runs / CODE) == [name]
+
+
+@pytest.mark.parametrize("change", ["content", "more", "less", "mode", "FIFO", "link"])
+def test_a_tree_that_is_another_one_is_made_again(store: BlobStore, runs: Path, change: str) -> None:
+    name, _ = store_tree(store, FILES, LINK)
+    tree = make(store, runs, name)
+    (tree / "sub").chmod(0o755)
+    file = tree / "sub" / "c"
+    if change == "more":
+        (tree / "sub" / "more").touch()
+    elif change == "mode":
+        file.chmod(0o666)
+    else:
+        file.unlink()
+    if change == "content":
+        file.write_bytes(b"d")
+    elif change == "FIFO":
+        os.mkfifo(file)
+    elif change == "link":
+        file.symlink_to("../a.py")
+    make(store, runs, name)
+    assert {path: (tree / path).read_bytes() for path in FILES} == FILES
+    assert not (tree / "sub" / "more").exists()
+    assert os.listdir(runs / CODE) == [name]
+
+
+def test_a_right_tree_is_taken_by_another_process_without_the_store(store: BlobStore, runs: Path) -> None:
+    name, _ = store_tree(store, FILES, LINK)
+    before = make(store, runs, name).stat().st_ino
+    (store.root / "manifests" / f"{name}.json").unlink()
+    assert make(store, runs, name).stat().st_ino == before
+
+
+@pytest.mark.parametrize("kind", IRREGULAR)
+def test_what_is_no_folder_is_replaced_and_nothing_behind_a_link_changes(
+    store: BlobStore, runs: Path, kind: str
+) -> None:
+    name, _ = store_tree(store, FILES)
+    (runs / CODE).mkdir()
+    plant(tree_of(runs, name), kind)
+    assert (make(store, runs, name) / "a.py").read_bytes() == FILES["a.py"]
+
+
+def test_the_folder_behind_a_link_in_the_place_of_a_tree_keeps_its_mode(store: BlobStore, runs: Path) -> None:
+    name, _ = store_tree(store, FILES)
+    (runs / CODE).mkdir()
+    (runs.parent / "elsewhere").mkdir(mode=0o755)
+    tree_of(runs, name).symlink_to(runs.parent / "elsewhere")
+    before = (runs.parent / "elsewhere").stat().st_mode
+    make(store, runs, name)
+    assert (runs.parent / "elsewhere").stat().st_mode == before

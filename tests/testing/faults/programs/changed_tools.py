@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import scheduler.submit.submission
+from contract.access.owners import OURS, Examined, Owners
+from contract.access.service_folders import TOOLS
 from scheduler.submit import tools
 
 GENERATION, INTERRUPT = "tools-generation", "interrupt-tools"
@@ -31,7 +33,7 @@ class ChangedTools:
         tools._write = self._write_or_die
         vars(scheduler.submit.submission)["install_tools"] = self._install
 
-    def _install(self, runs_folder: Path) -> None:
+    def _install(self, runs_folder: Path, owners: Owners = OURS, examined: set[Examined] | None = None) -> None:
         before = self._generation
         with suppress(FileNotFoundError):
             self._generation = (self._home / GENERATION).read_bytes()
@@ -40,7 +42,7 @@ class ChangedTools:
             (self._home / INTERRUPT).unlink()
         tools.tools_version.cache_clear()
         try:
-            tools.install_tools(runs_folder)
+            tools.install_tools(runs_folder, owners, examined)
         except OSError:  # as on a full disk: jobs of other submissions use the version that is there
             self._generation = before
             tools.tools_version.cache_clear()
@@ -60,7 +62,7 @@ class ChangedTools:
 
 def damaged_versions(runs_folder: Path) -> list[str]:
     """Return the versions whose files are not those from which their name is made."""
-    folder = runs_folder / tools.TOOLS
+    folder = runs_folder / TOOLS
     versions = [place for place in folder.iterdir() if not place.name.startswith(".")] if folder.exists() else []
     return [place.name for place in versions if _version_of(place) != place.name]
 
