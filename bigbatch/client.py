@@ -22,26 +22,11 @@ from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
 from bigbatch.sweeps.search_client import SearchClient
 from bigbatch.table_client import TableClient
-from contract.api.curves import (
-    BucketedCurve,
-    Column,
-    ExperimentCurves,
-    LogPart,
-    RunBucketedCurve,
-    RunCurves,
-    RunPoints,
-)
+from contract.api.curves import BucketedCurve, Column, ExperimentCurves, LogPart, RunBucketedCurve, RunCurves, RunPoints
 from contract.api.list_sort import ExperimentSort
 from contract.api.nodes.failures import NodeFailureReport
 from contract.api.reproduction import RunDifferences
-from contract.api.responses import (
-    ExperimentView,
-    FailedRun,
-    Page,
-    RunDetail,
-    RunView,
-    Stopped,
-)
+from contract.api.responses import ExperimentView, FailedRun, Page, RunDetail, RunView, Stopped
 from contract.api.service import ClusterView, Health, Readiness
 from contract.api.snapshots import Received, SnapshotState
 from contract.api.workflows.steps import StepGraph
@@ -141,13 +126,12 @@ class Client(
 
         `latest` of each has `metrics`, at most 50; without names the engine's own metrics and the first 200 others.
         """
-        wanted: Parameters = {"limit": PAGE, "metric": list(metrics)} if metrics else {"limit": PAGE}
-        wanted = wanted if state is None else {**wanted, "state": state}
-        wanted = wanted if step is None else {**wanted, "step": step}
+        filters = {"metric": list(metrics) or None, "state": state, "step": step}
+        wanted: Parameters = {name: value for name, value in filters.items() if value is not None}
         more: int | None = after
         while more is not None:
-            ask: Parameters = {**wanted, "after": more}
-            page = self._connection.get(f"/experiments/{experiment_id}/runs", Page[RunView], ask=ask)
+            place: Parameters = {**wanted, "limit": PAGE, "after": more}
+            page = self._connection.get(f"/experiments/{experiment_id}/runs", Page[RunView], ask=place)
             yield from page.items
             more = page.next
 
