@@ -70,10 +70,12 @@ bench: .make/dev
 gpu: .make/dev
 	$(PY) -m benchmarks.gpu $(if $(CPU),--cpu) $(if $(SHARED),--shared)
 
-# requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL: make fuzz CALLS=5000
+# requests made up from the OpenAPI document, against a service on SQLite and on PostgreSQL, then hostile runs beside
+# honest ones for some minutes: make fuzz CALLS=5000 MINUTES=30 SEED=1
 CALLS ?= 4000
 fuzz: .make/dev
 	$(PY) -m tests.testing.fuzz --calls $(CALLS)
+	$(PY) -m tests.testing.faults.hostile_campaign --minutes $(MINUTES) --seed $(SEED)
 
 lab: .make/dev
 	$(PY) -m lab up $(if $(RATE),--rate $(RATE))

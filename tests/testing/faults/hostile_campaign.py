@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -41,6 +42,7 @@ OF_RUNS = ("", "/log?limit=100000", "/log?offset=-3000", "/points?limit=1000", "
 OF_EXPERIMENTS = ("", "/runs?limit=100", "/failures", "/answer", "/checkpoints")
 LISTS = ("/runs?limit=100", "/experiments", "/clusters", "/ready", "/health", "/runs/table?limit=50", "/runs/names")
 ANSWERS = (200, 404, 409)
+RUN_FOLDER = re.compile(r"[0-9]{6}-[0-9a-f]+")
 
 
 @dataclass
@@ -211,8 +213,9 @@ def _wait_for_removal(on: Campaign) -> None:
     keep = {Path(on.service.get(f"/runs/{run_id}")["folder"]).name for run_id in on.honest}
     kept_runs = {run_id for ids in on.experiments.values() for run_id in ids}  # did not end: said already
     while time.monotonic() < until:
-        left = [path for path in runs.iterdir() if path.name not in keep and path.name[:6].isdecimal()]
-        left = [path for path in left if int(path.name[:6]) not in kept_runs]
+        # a run may move its folder away: what it makes beside it belongs to no run, and the service leaves it alone
+        named = [path for path in runs.iterdir() if RUN_FOLDER.fullmatch(path.name) and path.name not in keep]
+        left = [path for path in named if int(path.name[:6]) not in kept_runs]
         if not left:
             return
         time.sleep(2.0)
