@@ -120,7 +120,7 @@ class Attempt:
     def _meet(self) -> Point | None:
         place = self.placement
         if place.is_first:
-            return publish_point(self.folder, self.number, is_local=place.is_local)
+            return publish_point(self.folder, self.number, is_one_host=place.is_one_host)
         return await_point(self.folder, self.number, self._drain)
 
     def _record_system(self) -> Recorder | None:

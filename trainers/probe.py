@@ -44,7 +44,20 @@ def _torch() -> dict[str, Any]:
         import torch
     except Exception as error:  # a missing shared library raises other errors than ImportError
         return {"error": f"{type(error).__name__}: {error}"}
-    return {"version": torch.__version__, "gpus": torch.cuda.device_count(), "cores": len(os.sched_getaffinity(0))}
+    return {
+        "version": torch.__version__,
+        "gpus": torch.cuda.device_count(),
+        "cores": len(os.sched_getaffinity(0)),
+        "binds_stores": _binds_stores(),
+    }
+
+
+def _binds_stores() -> bool:
+    """Return whether the store of a program can listen at one address (bigbatch/injected/loopback_store.py)."""
+    import torch.distributed
+
+    store = getattr(torch.distributed, "TCPStore", None)
+    return store is None or "master_listen_fd" in (store.__init__.__doc__ or "")
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

@@ -33,6 +33,7 @@ for name in $(compgen -e); do
   esac
 done
 [ "$GLOO_SOCKET_IFNAME" != lo ] || unset GLOO_SOCKET_IFNAME
+[ "$NCCL_SOCKET_IFNAME" != lo ] || unset NCCL_SOCKET_IFNAME
 "$sbatch" "$@" | while IFS= read -r line || [ -n "$line" ]; do
   printf '%s\\n' "$line"
   if [[ $line =~ ^(Submitted\\ batch\\ job\\ )?([0-9]+)([\\;\\ ].*)?$ ]]; then

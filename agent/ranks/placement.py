@@ -6,7 +6,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 SLURM_VARIABLES = ("SLURM_JOB_ID", "SLURM_PROCID")
@@ -34,6 +34,7 @@ class Placement:
     host: str
     hosts: Sequence[str]  # of every rank
     is_local: bool
+    is_one_host: bool = False  # all ranks of the attempt are on this host
 
     @property
     def is_first(self) -> bool:
@@ -59,17 +60,19 @@ def find_placement(spec: Mapping[str, Any], environment: Mapping[str, str] = os.
     if not is_slurm_job(spec, environment):
         host = socket.gethostname()
         ranks = [] if launcher in ("torchrun", "mpirun") else [Rank(number, number) for number in range(local_world)]
-        return Placement(launcher, 0, 1, 0, ranks, local_world, local_world, host, [host] * local_world, is_local=True)
+        hosts = [host] * local_world
+        return Placement(launcher, 0, 1, 0, ranks, local_world, local_world, host, hosts, True, is_one_host=True)
     host = environment.get("SLURMD_NODENAME") or socket.gethostname()
     names = expand_hosts(environment.get("SLURM_STEP_NODELIST") or environment.get("SLURM_JOB_NODELIST", host))
+    is_one_host = nodes == 1 and len(names) == 1
     if launcher == "srun":
-        return _one_rank(environment, host, names)
+        return replace(_one_rank(environment, host, names), is_one_host=is_one_host)
     agents = nodes if launcher == "torchrun" else 1
     number = int(environment["SLURM_PROCID"]) if launcher == "torchrun" else 0
     if launcher == "plain":
-        return Placement(launcher, 0, 1, 0, [Rank(0, 0)], 1, 1, host, [host], is_local=False)
-    hosts = [name for name in names[:nodes] for _ in range(local_world)]
-    return Placement(launcher, number, agents, number, [], nodes * local_world, local_world, host, hosts, False)
+        return Placement(launcher, 0, 1, 0, [Rank(0, 0)], 1, 1, host, [host], False, is_one_host)
+    hosts, world = [name for name in names[:nodes] for _ in range(local_world)], nodes * local_world
+    return Placement(launcher, number, agents, number, [], world, local_world, host, hosts, False, is_one_host)
 
 
 def _one_rank(environment: Mapping[str, str], host: str, names: Sequence[str]) -> Placement:

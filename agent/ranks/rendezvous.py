@@ -28,9 +28,12 @@ class Point(NamedTuple):
     port: int
 
 
-def publish_point(folder: RunFolder, attempt: int, *, is_local: bool) -> Point:
-    """Choose an address and a free port of this host, and publish them for the other agents."""
-    point = Point(LOOPBACK if is_local else own_address(), _free_port())
+def publish_point(folder: RunFolder, attempt: int, *, is_one_host: bool) -> Point:
+    """Choose an address and a free port of this host, and publish them for the other agents.
+
+    Ranks of one host meet at the loopback address, which no other host reaches.
+    """
+    point = Point(LOOPBACK if is_one_host else own_address(), _free_port())
     record = {"host": point.host, "port": point.port, "secret": secrets.token_hex(32)}
     folder.write(f"{attempt}.rendezvous", json.dumps(record), mode=0o600)
     return point

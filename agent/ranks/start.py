@@ -120,8 +120,11 @@ class Start:
         # otherwise all runs of a user share one database of trackio, and nobody notices that a run logs to it
         environment.setdefault("TRACKIO_DIR", str(self._folder.path / "trackio"))
         if self._point.host == LOOPBACK:
-            # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
-            environment.setdefault("GLOO_SOCKET_IFNAME", "lo" if os.path.exists("/sys/class/net/lo") else "lo0")
+            # otherwise gloo and NCCL would listen where other hosts reach them, and gloo fails where the host's name
+            # leads to no address of its own, as on a laptop
+            interface = "lo" if os.path.exists("/sys/class/net/lo") else "lo0"
+            for library in ("GLOO", "NCCL"):
+                environment.setdefault(f"{library}_SOCKET_IFNAME", interface)
         name, _, value = marker_of(self._folder, self._attempt).partition("=")
         environment[name] = value
         tools = command.AGENT.parent / "python"

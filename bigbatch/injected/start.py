@@ -9,6 +9,7 @@ from types import ModuleType
 
 from bigbatch.injected.import_hook import after_import
 from bigbatch.injected.lightning_requeue import switch_off_requeue
+from bigbatch.injected.loopback_store import keep_on_loopback
 from bigbatch.injected.process import RankProcess
 from bigbatch.injected.progress import Progress
 from bigbatch.injected.stalls.flight_record import prepare_flight_record
@@ -25,8 +26,15 @@ def start_in_program() -> None:
     write_whole_lines()
     switch_off_requeue()
     process = RankProcess.from_environment()
-    if process is not None:
-        after_import("torch", _Hook(process.attempt_file("flight-")).attach)
+    hook = _Hook(process.attempt_file("flight-")) if process else None
+
+    def attach(torch: ModuleType) -> None:
+        with suppress(Exception):  # also in torchrun, which has the store of its ranks
+            keep_on_loopback(torch)
+        if hook:
+            hook.attach(torch)
+
+    after_import("torch", attach)
 
 
 class _Hook:

@@ -215,6 +215,12 @@ def _torch(answer: dict[str, Any] | None) -> Check:
         return _failed("torch", Grade.ERROR, answer["error"], "no run can train on the compute node", advice)
     gpus = answer["gpus"]
     found = f"{answer['version']}, {gpus} GPU{'s' if gpus != 1 else ''} in a job without a GPU request"
+    if not answer.get("binds_stores", True):
+        found += ", whose stores listen on every address"
+        means = "runs can train; other hosts reach the store of a program, which asks for no secret (docs/programs.md)"
+        return _failed(
+            "torch", Grade.NOTE, found, means, "install a newer PyTorch, whose TCPStore has master_listen_fd"
+        )
     return _passed("torch", found, "runs can train on the compute node")
 
 

@@ -176,6 +176,7 @@ def test_lines_about_slurm(
         ({"pong": "0"}, {}, ("clock", Grade.WARNING)),
         ({"torch": ""}, {"ANSWER_S": 0.1}, ("torch", Grade.ERROR)),
         ({"torch": '{"error": "ImportError: libcudart"}'}, {}, ("torch", Grade.ERROR)),
+        ({"torch": '{"version": "1.9", "gpus": 0, "binds_stores": false}'}, {}, ("torch", Grade.NOTE)),
     ],
 )
 def test_lines_of_a_job_that_runs(

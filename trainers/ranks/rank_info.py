@@ -5,6 +5,8 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+LOOPBACK = "127.0.0.1"  # at which the ranks of one host connect: no other host reaches it
+
 
 @dataclass(frozen=True)
 class RankInfo:
@@ -22,19 +24,21 @@ class RankInfo:
 
 def local_rank_info(rank: int, world: int) -> RankInfo:
     """Return the RankInfo of a rank when all ranks run on this machine."""
-    return RankInfo(rank, world, rank, world, host=socket.gethostname(), address="127.0.0.1")
+    return RankInfo(rank, world, rank, world, host=socket.gethostname(), address=LOOPBACK)
 
 
 def read_slurm_rank(environment: Mapping[str, str] = os.environ) -> RankInfo:
     """Return the RankInfo that srun's environment variables give this process."""
     node = environment.get("SLURMD_NODENAME") or socket.gethostname()
+    world = int(environment.get("SLURM_STEP_NUM_TASKS") or environment["SLURM_NTASKS"])
+    local_world = _tasks_on_node(environment)
     return RankInfo(
         rank=int(environment["SLURM_PROCID"]),
-        world=int(environment.get("SLURM_STEP_NUM_TASKS") or environment["SLURM_NTASKS"]),
+        world=world,
         local_rank=int(environment["SLURM_LOCALID"]),
-        local_world=_tasks_on_node(environment),
+        local_world=local_world,
         host=node,
-        address=node,
+        address=LOOPBACK if world == local_world else node,
         cores=int(environment["SLURM_CPUS_PER_TASK"]) if "SLURM_CPUS_PER_TASK" in environment else None,
     )
 

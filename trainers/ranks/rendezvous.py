@@ -23,7 +23,7 @@ from trainers.collectives.wire.address import own_address, use_reachable_address
 from trainers.collectives.wire.group_secret import register_secret
 from trainers.collectives.wire.handshake import SECRET_BYTES, Identity
 from trainers.ranks.device import agree_on_device, group_backend
-from trainers.ranks.rank_info import RankInfo
+from trainers.ranks.rank_info import LOOPBACK, RankInfo
 from trainers.ranks.rank_store import protocol
 from trainers.ranks.rank_store.client import RankStore
 from trainers.ranks.rank_store.server import StoreServer
@@ -33,7 +33,6 @@ COLLECTIVE_TIMEOUT_S = 1800  # a collective that takes longer has lost a rank wi
 # thousands of ranks wait for one file on a shared disk: from FIRST_POLL_S on, each waits half as long again
 FIRST_POLL_S, POLL_S, SLOWER = 0.002, 1.0, 1.5
 SCAN_AFTER_S, SCAN_SLOWER = 0.5, 2  # a search for failed ranks lists a folder of all ranks, so it is rarer still
-LOOPBACK = "127.0.0.1"
 
 # torch holds only the C++ part of a store, and fails when it calls a method of a Python part that is gone
 _STORES: "WeakKeyDictionary[dist.ProcessGroup, RankStore]" = WeakKeyDictionary()
@@ -47,8 +46,10 @@ def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, 
     """
     is_short_of_files = raise_open_files(rank_info.rank, rank_info.world)
     if rank_info.address == LOOPBACK:
-        # otherwise gloo resolves this machine's host name, which may lead to an unreachable address on a laptop
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo" if sys.platform == "linux" else "lo0")
+        # otherwise gloo, NCCL and the ranks' own connections would listen where other hosts reach them, and gloo fails
+        # where the host's name leads to no address of its own, as on a laptop
+        for library in ("GLOO", "NCCL"):
+            os.environ[f"{library}_SOCKET_IFNAME"] = "lo" if sys.platform == "linux" else "lo0"
     point = _serve_store(folder, attempt, rank_info) if rank_info.rank == 0 else await_point(folder, attempt)
     if rank_info.address != LOOPBACK:
         use_reachable_address(point.host)

@@ -132,9 +132,15 @@ def test_the_rank_is_read_from_slurm_s_variables() -> None:
 
 
 def test_without_a_node_name_the_host_name_is_used() -> None:
-    environment = srun_variables(0)
+    environment = srun_variables(0, SLURM_NTASKS="4")
     del environment["SLURMD_NODENAME"]
     assert read_slurm_rank(environment).address == socket.gethostname()
+
+
+def test_the_ranks_of_one_host_meet_where_no_other_host_reaches_them() -> None:
+    alone = srun_variables(0, SLURM_NTASKS="4", SLURM_STEP_TASKS_PER_NODE="4")
+    assert (read_slurm_rank(alone).address, read_slurm_rank(alone).local_world) == ("127.0.0.1", 4)
+    assert read_slurm_rank({**alone, "SLURM_NTASKS": "8", "SLURM_STEP_TASKS_PER_NODE": "4(x2)"}).address != "127.0.0.1"
 
 
 @pytest.mark.parametrize(("spelled", "counts"), [("4", [4]), ("2(x3),1", [2, 2, 2, 1]), ("1,2(x2)", [1, 2, 2])])
