@@ -19,7 +19,8 @@ from agent.ranks.rank_process import RankProcess
 from agent.ranks.rendezvous import LOOPBACK, Point
 
 OF_THE_AGENT = ("BIGBATCH_JOB", "BIGBATCH_MEMBER")  # variables by which the service finds the job's first process
-LONG_SCRIPT = 100_000  # bytes; Linux admits 128 KiB in one argument
+SCRIPT = "BIGBATCH_SETUP_SCRIPT"
+LONG_SCRIPT = 100_000  # bytes; Linux admits 128 KiB in one variable
 MARKER = "BIGBATCH_RANKS_OF"
 
 
@@ -139,7 +140,8 @@ class Start:
             path=bin_folder(self._folder),
             recorder=self._recorder(settings.get("container")) if rank == 0 and is_contained else (),
         )
-        return RankProcess(rank, self._bash(rank, script, words), environment, str(self._folder.path), pump=pump)
+        bash = self._bash(rank, script, environment)
+        return RankProcess(rank, [*bash, *words], environment, str(self._folder.path), pump=pump)
 
     def _recorder(self, container: object) -> list[str]:
         """Return the words that record the environment of the program; in a container its own Python runs them."""
@@ -148,12 +150,15 @@ class Start:
         words = [python, "-I", "-S", str(file), str(self._folder.path), str(self._attempt)]
         return command.contain(words, self._spec, self._folder.path, working_folder=self._working_folder)
 
-    def _bash(self, rank: int, script: str, words: list[str]) -> list[str]:
+    def _bash(self, rank: int, script: str, environment: dict[str, str]) -> list[str]:
+        """Return the words that start bash with the script, which the environment gets: every user reads arguments."""
+        script = f"unset {SCRIPT}\n{script}"
         if len(script.encode()) < LONG_SCRIPT:
-            return ["bash", "-c", script, "bigbatch", *words]
+            environment[SCRIPT] = script
+            return ["bash", "-c", f'eval "${SCRIPT}"', "bigbatch"]
         name = f"{self._attempt}.setup-{rank}.sh"
-        self._folder.write(name, script)
-        return ["bash", str(self._folder.attempts / name), *words]
+        self._folder.write(name, script, mode=0o600)
+        return ["bash", str(self._folder.attempts / name)]
 
 
 def has_rank_variables(spec: Mapping[str, Any]) -> bool:

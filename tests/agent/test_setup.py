@@ -1,14 +1,18 @@
 """The environment of a rank: each part is set up in its order, and a part that fails ends the rank and is named."""
 
+import os
 import sys
 import venv
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.testing.needs import program
-from tests.testing.programs import program_folder, run_agent
+from tests.testing.other_user import run_as_other_user
+from tests.testing.programs import agent, program_folder, run_agent
+from tests.testing.servers import wait_for
 
 MODULE = """#%Module
 prepend-path PATH FOLDER
@@ -86,3 +90,49 @@ def test_a_program_without_set_up_gets_its_variables_alone(tmp_path: Path) -> No
     assert log_of(
         tmp_path, [sys.executable, "-c", "import os; print(os.environ['A'], os.environ['B'])"], environment
     ) == ["it's two words"]
+
+
+SECRET = "s3cret-of-this-test"
+LOOK = r"""
+import glob
+for place in glob.glob("/proc/[0-9]*/cmdline"):
+    try:
+        words = open(place, "rb").read()
+    except OSError:
+        continue
+    if b"%s" in words and b"import glob" not in words:
+        print(words)
+"""
+
+
+@pytest.mark.parametrize("padding", [0, 32], ids=["short", "longer than a variable"])
+def test_no_list_of_processes_has_what_the_set_up_exports(tmp_path: Path, padding: int) -> None:
+    """The attack: another user lists the arguments of all processes while a rank is set up and while it runs."""
+    (tmp_path / "go").mkdir()
+    wait = f"until [ -e {tmp_path}/go/on ]; do sleep 0.01; done"
+    environment = {
+        "setup": [f"export OF_SETUP={SECRET}", *[f"true {'x' * 4000}"] * padding, f"touch {tmp_path}/go/set-up", wait],
+        "variables": {"OF_VARIABLES": SECRET},
+    }
+    command = f"env > seen; touch {tmp_path}/go/run; {wait.replace('/on', '/end')}; true"
+    folder = program_folder(tmp_path, command, environment=environment, parameters={"key": SECRET})
+    looked = []
+    with agent(folder) as child:
+        for begun, release in (("set-up", "on"), ("run", "end")):
+            wait_for(begun, (tmp_path / "go" / begun).exists)
+            looked.append(run_as_other_user(LOOK % SECRET) if os.geteuid() == 0 else list_arguments())
+            (tmp_path / "go" / release).touch()
+        assert child.wait(60) == 0, folder.log.read_text()
+    assert looked == ["", ""]
+    seen = (folder.path / "seen").read_text()
+    assert f"OF_SETUP={SECRET}\n" in seen
+    assert f"OF_VARIABLES={SECRET}\n" in seen
+    assert "BIGBATCH_SETUP_SCRIPT" not in seen
+    for path in (folder.path / "attempts").glob("*setup*"):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def list_arguments() -> str:
+    """Return the arguments of this user's processes that have the secret."""
+    found = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+    return "".join(repr(words) for words in found if SECRET in " ".join(words))
