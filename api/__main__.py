@@ -10,7 +10,7 @@ from secrets import token_hex
 from types import FrameType
 
 import uvicorn
-from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
 
 from api.app import create_app
 from api.http.connections import BACKLOG, limited_protocol, raise_open_files
@@ -20,7 +20,9 @@ from contract.access.service_folders import prepare_home
 from contract.access.service_record import LOOPBACK, recorded_service
 from contract.access.token_file import TokenFileError, read_or_create_token
 from contract.process_settings import read_process_settings
-from contract.settings import Settings, setting_errors
+from contract.refusal import refuse
+from contract.settings import Settings
+from store.database_state import newer_version, no_answer
 
 STARTUP_FAILED = 3  # uvicorn's own exit code
 
@@ -32,10 +34,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--openapi", action="store_true", help="print the OpenAPI document and leave")
     wish = parser.parse_args()
-    try:
-        settings = read_process_settings()
-    except ValidationError as error:
-        sys.exit(setting_errors(error))
+    settings = read_process_settings()
     if wish.openapi:
         app = create_app(settings.model_copy(update={"token": token_hex()}))
         print(json.dumps(app.openapi(), indent=1, sort_keys=True))
@@ -55,6 +54,7 @@ def _serve(settings: Settings, host: str, port: int) -> None:
     record = nullcontext() if settings.token else recorded_service(host, port, token)
     with record:
         app = create_app(settings.model_copy(update={"token": token}))
+        app.state.is_database_checked = _is_of_this_version(settings.database_url())
         config = uvicorn.Config(
             app,
             host=host,
@@ -73,6 +73,21 @@ def _serve(settings: Settings, host: str, port: int) -> None:
             server.run()
         if not server.started:
             sys.exit(STARTUP_FAILED)
+
+
+def _is_of_this_version(url: str) -> bool:
+    """Return False for a database that does not answer yet: its first connection is checked then.
+
+    End this process if the database is of a newer version.
+    """
+    try:
+        newer = newer_version(url)
+    except SQLAlchemyError:
+        print(no_answer(url), file=sys.stderr, flush=True)
+        return False
+    if newer:
+        refuse(newer)
+    return True
 
 
 def freeze_objects() -> None:

@@ -6,16 +6,19 @@ request therefore waits for its turn first, in no thread, and there are fewer tu
 """
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from typing import Annotated
 
 from anyio import Semaphore
 from anyio.lowlevel import RunVar
 from fastapi import Depends, Request
-from fastapi.concurrency import contextmanager_in_threadpool
+from fastapi.concurrency import contextmanager_in_threadpool, run_in_threadpool
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from api.errors import NewerDatabase
+from store.database_state import newer_revision
 from store.session import MOST_CONNECTIONS, snapshot, transaction
 
 OTHERS = 3  # connections of what takes one without a turn: streams, exports, endpoints that read files beside
@@ -41,9 +44,29 @@ async def _in_turn(
     except LookupError:
         _turns.set(turns := Semaphore(MOST_CONNECTIONS - OTHERS))
     async with turns, contextmanager_in_threadpool(section(request.app.state.engine)) as db:
+        if not request.app.state.is_database_checked:
+            await run_in_threadpool(_check_version, db)
+            request.app.state.is_database_checked = True
+        yield db
+
+
+def _check_version(db: Session) -> None:
+    if newer := newer_revision(db.connection()):
+        raise NewerDatabase(newer)
+
+
+async def _attempted(request: Request) -> AsyncIterator[Session | SQLAlchemyError]:
+    async with AsyncExitStack() as stack:
+        try:
+            db: Session | SQLAlchemyError = await stack.enter_async_context(_in_turn(request, snapshot))
+        except SQLAlchemyError as error:
+            db = error
+        except NewerDatabase as error:
+            db = SQLAlchemyError(error.message)
         yield db
 
 
 # scope="function": committed before the answer is sent, so a 201 never speaks of what is not stored
 Reading = Annotated[Session, Depends(_reading, scope="function")]
 Writing = Annotated[Session, Depends(_writing, scope="function")]
+Attempt = Annotated[Session | SQLAlchemyError, Depends(_attempted, scope="function")]  # an outage is an answer too

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
 from api.access.headers import security_headers
@@ -13,6 +13,7 @@ from api.http.methods import allowed_methods
 from api.http.problem_response import ProblemResponse
 from contract.folder.files.untrusted_file import UnreadableFileError
 from contract.validation import ValidationIssue, issues_from_details
+from store.database_state import told
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +94,12 @@ class Busy(ApiError):
     status, code = 503, "busy"
 
 
+class NewerDatabase(ApiError):
+    """A newer version made the tables of the database."""
+
+    status, code = 503, "database_of_newer_version"
+
+
 class Unauthorized(ApiError):
     """The token is missing or wrong."""
 
@@ -154,9 +161,11 @@ def install(app: FastAPI) -> None:
         log.error("a file cannot be read", exc_info=error)
         return respond(FolderUnavailable(f"a file cannot be read: {error.strerror or 'the log has the details'}"))
 
-    @app.exception_handler(OperationalError)
-    def database_down(request: Request, error: OperationalError) -> ProblemResponse:
-        return ProblemResponse(503, "database_unavailable", str(error.orig).splitlines()[0])
+    @app.exception_handler(DBAPIError)
+    def database_down(request: Request, error: DBAPIError) -> ProblemResponse:
+        if (problem := told(error)) is None:
+            raise error  # a statement of ours is wrong
+        return ProblemResponse(503, "database_unavailable", problem)
 
     @app.exception_handler(Exception)
     def unforeseen(request: Request, error: Exception) -> ProblemResponse:

@@ -1,21 +1,23 @@
 """Endpoints of the service's health: liveness and readiness."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from importlib.metadata import version
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from api.access.guard import HAS_ACCESS_KEY
-from api.database import Reading
+from api.database import Attempt
 from api.http.statuses import UNCHANGED, problems
 from contract.api.service import Health, Readiness
-from store import clusters, ticks
+from store import clusters, database_state, ticks
 from store.tables import Cluster, now
 from store.ticks import LateTick
 
 router = APIRouter(tags=["service"])
+CLOSED, UNKNOWN = "does not work", "has not been seen"  # all that a request without access learns of a part
 MAX_SCHEDULER_AGE = timedelta(seconds=90)  # the scheduler reports every few seconds; with a slow Slurm every minute
 
 
@@ -26,20 +28,27 @@ def get_health() -> Health:
 
 
 @router.get("/ready", responses=UNCHANGED | {503: {"model": Readiness, **problems(503)[503]}})
-def get_readiness(db: Reading, request: Request, response: Response) -> Readiness:
-    """Return 200 if the database answers and every tick of the scheduler succeeds, and no
-    cluster's report is late or cannot be read; else 503 with the problem."""
-    try:
-        reports = clusters.reports(db)
-        late, database = ticks.late(db), "ok"
-    except SQLAlchemyError as error:
-        # The message may name the database's host and account, so a request without access does not get it.
-        message = str(error).splitlines()[0] if request.scope[HAS_ACCESS_KEY] else "does not answer"
-        reports, late, database = [], [], message
-    problem, seen = _problem(reports, late), max((row.asked_at for row in reports), default=None)
-    is_ready = problem is None and database == "ok"
+def get_readiness(attempt: Attempt, request: Request, response: Response) -> Readiness:
+    """Return 200 if the database works and every tick of the scheduler succeeds, and no
+    cluster's report is late or cannot be read; else 503 with the problem, or without
+    access with the part that has one."""
+    database, scheduler, seen = _look(attempt)
+    is_ready = database is None and scheduler is None
     response.status_code = 200 if is_ready else 503
-    return Readiness(ready=is_ready, database=database, scheduler=problem or "ok", scheduler_seen_at=seen)
+    if not request.scope[HAS_ACCESS_KEY]:  # a message may name the database's host and account
+        database, scheduler = database and CLOSED, scheduler and (CLOSED if seen else UNKNOWN)
+    return Readiness(ready=is_ready, database=database or "ok", scheduler=scheduler or "ok", scheduler_seen_at=seen)
+
+
+def _look(attempt: Session | SQLAlchemyError) -> tuple[str | None, str | None, datetime | None]:
+    """Return what is wrong with the database and with the scheduler, and when that reported last."""
+    try:
+        if isinstance(attempt, SQLAlchemyError):
+            raise attempt
+        wrong, reports, late = database_state.problem(attempt), clusters.reports(attempt), ticks.late(attempt)
+    except SQLAlchemyError as error:
+        return database_state.told(error) or str(error).splitlines()[0], UNKNOWN, None
+    return wrong, _problem(reports, late), max((row.asked_at for row in reports), default=None)
 
 
 def _problem(reports: Sequence[Cluster], late: Sequence[LateTick]) -> str | None:

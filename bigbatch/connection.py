@@ -20,6 +20,7 @@ from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
 from contract.api.problem import Problem
 from contract.api.responses import Created
+from contract.shown_address import shown_address
 from contract.user_home import user_name
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ FIND_TOKEN = (
 )
 Parameters = dict[str, str | int | float | list[str]]
 USER_HEADER = "Bigbatch-User"
+FORM = "http://HOST:PORT or https://HOST/PATH"
 PORTS = {"http": 80, "https": 443}  # of addresses without one
 
 
@@ -46,6 +48,7 @@ class Connection:
 
     def __init__(self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None) -> None:
         self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
+        self.shown = shown_address(self.url)  # in messages
         parsed = _parse(self.url)
         # what people open may be another address than what this process reaches: behind a portal, in a container
         self.pages_url = (os.environ.get("BIGBATCH_PUBLIC_URL") or self.url).rstrip("/")
@@ -74,7 +77,7 @@ class Connection:
     def sign_in_url(self, path: str) -> str:
         """Return a link that signs a browser in and opens the page at `path`; raise BigbatchError without a token."""
         if not self._token:
-            raise BigbatchError(f"the token of {self.url} is not known: {FIND_TOKEN}")
+            raise BigbatchError(f"the token of {self.shown} is not known: {FIND_TOKEN}")
         code = sign(self._token, Purpose.CODE, now=time.time())
         # a browser does not send the fragment, so no log contains the code
         fields = {"code": code, "user": _user_header().get(USER_HEADER, ""), "next": path}
@@ -100,7 +103,7 @@ class Connection:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise self._no_answer(error) from error
         except httpx.TransportError as error:
-            message = f"{self.url} ended the connection after {size:,} bytes ({error or 'timed out'}): ask again"
+            message = f"{self.shown} ended the connection after {size:,} bytes ({error or 'timed out'}): ask again"
             raise Unreachable(message) from error
         return size
 
@@ -180,11 +183,11 @@ class Connection:
         except httpx.TransportError as error:
             is_safe = more or method == "GET"
             hint = "" if is_safe else "; the request may have been carried out: check before you repeat it"
-            raise Unreachable(f"{self.url} closed the connection ({error or 'timed out'}){hint}") from error
+            raise Unreachable(f"{self.shown} closed the connection ({error or 'timed out'}){hint}") from error
 
     def _no_answer(self, error: httpx.TransportError) -> Unreachable:
         hint = tls_hint(error) or "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
-        return Unreachable(f"no service answers at {self.url} ({error or 'timed out'}): {hint}")
+        return Unreachable(f"no service answers at {self.shown} ({error or 'timed out'}): {hint}")
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:
         """Return the response as `answer`; raise ApiError for an error response."""
@@ -194,7 +197,7 @@ class Connection:
             return TypeAdapter(answer).validate_json(response.content)
         except ValidationError as error:
             message = (
-                f"the response of {self.url} is not a Bigbatch response: check the address and the service's version"
+                f"the response of {self.shown} is not a Bigbatch response: check the address and the service's version"
             )
             raise BigbatchError(message) from error
 
@@ -203,7 +206,7 @@ class Connection:
             problem = Problem.model_validate_json(response.content)
         except ValidationError:
             status = f"{response.status_code} {response.reason_phrase}"
-            detail = f"{self.url} answered {status}, which is not a Bigbatch response"
+            detail = f"{self.shown} answered {status}, which is not a Bigbatch response"
             title, code = response.reason_phrase, response.status_code
             return Problem(type="about:blank", title=title, status=code, detail=detail, code="foreign")
         if response.status_code == 401:
@@ -221,7 +224,7 @@ def _parse(url: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:
-        raise BigbatchError(f"'{url}' is not a valid address: {error}") from error
-    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
-        raise BigbatchError(f"'{url}' is not a valid address: use http://HOST:PORT or https://HOST/PATH")
+        raise BigbatchError(f"'{shown_address(url)}' is not a valid address: use {FORM}") from error
+    if parsed.scheme not in PORTS or not parsed.host or parsed.query or parsed.fragment or parsed.userinfo:
+        raise BigbatchError(f"'{shown_address(url)}' is not a valid address: use {FORM}, and BIGBATCH_TOKEN")
     return parsed

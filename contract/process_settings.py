@@ -13,8 +13,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from contract.private_files import make_private
-from contract.settings import Settings
+from contract.refusal import refuse
+from contract.settings import Settings, setting_errors
 from contract.user_home import NoHomeError
 
 SETTINGS_SOCKET = "BIGBATCH_SETTINGS_SOCKET"  # environment variable: the descriptor of the socket with the secrets
@@ -24,14 +27,17 @@ _PR_SET_DUMPABLE = 4
 def read_process_settings() -> Settings:
     """Hide this process's memory, close the home folder to other users, and return the settings of this process.
 
-    Settings from the parent's socket go before the environment's. Raise SystemExit if nothing says where the home is.
+    Settings from the parent's socket go before the environment's. End the process if one is wrong, or if nothing says
+    where the home is.
     """
     hide_memory()
-    settings = Settings(**_received())
     try:
+        settings = Settings(**_received())
         make_private(settings.home_folder())
+    except ValidationError as error:
+        refuse(setting_errors(error))
     except NoHomeError as error:
-        raise SystemExit(str(error)) from error
+        refuse(str(error))
     return settings
 
 

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contract.access.owners import Owners
+from contract.shown_address import unclear_address
 from contract.user_home import expand_user
 from contract.validation import issues_of
 
@@ -30,6 +31,7 @@ OWN_PATHS = frozenset(
         *("runs", "views"),
     }
 )
+DATABASES = re.compile(r"sqlite(\+pysqlite)?://|postgresql(\+psycopg)?://")
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
 
 
@@ -137,6 +139,24 @@ class Settings(BaseSettings):
         if parts.query or parts.fragment:
             raise PydanticCustomError("public_url", "an address of the dashboard has no ? and no #")
         _check_root_path("public_url", parts.path.rstrip("/"))
+        return value
+
+    @field_validator("database")
+    @classmethod
+    def _database(cls, value: str) -> str:
+        if value and not DATABASES.match(value):
+            raise PydanticCustomError("database", "a URL begins with postgresql:// or sqlite:///")
+        if value.startswith("postgresql") and (unclear := unclear_address(value, refused="")):  # SQLAlchemy takes / ? #
+            raise PydanticCustomError("database", unclear)
+        return value
+
+    @field_validator("broker")
+    @classmethod
+    def _broker(cls, value: str) -> str:
+        if value and "://" not in value:
+            raise PydanticCustomError("broker", "a URL begins with redis:// or rediss://")
+        if value and (unclear := unclear_address(value)):
+            raise PydanticCustomError("broker", unclear)
         return value
 
     @field_validator("root_path")

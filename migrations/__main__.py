@@ -3,12 +3,16 @@
 import sys
 
 from contract.process_settings import read_process_settings
+from contract.refusal import refuse
 from migrations.commands import check, downgrade, new, state, upgrade
+from store.database_state import no_answer, start_problem
 
 
 def main(arguments: list[str]) -> int:
     """Run one command on the settings' database; return 0. `check` raises if it finds a difference."""
     url = read_process_settings().database_url()
+    if problem := no_answer(url) if arguments == ["state"] else start_problem(url):
+        refuse(problem)
     match arguments:
         case ["upgrade"]:
             upgrade(url)

@@ -1,9 +1,11 @@
 """Alembic's environment. `python -m migrations` runs this module."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from alembic import context
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 import store.artifacts.table
 import store.call_tables
@@ -23,11 +25,13 @@ from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
 from store.snapshots.table import Snapshot
 
+LOCK = 0x62696762617463  # the key of PostgreSQL's advisory lock of migrations: "bigbatc"
+
 
 def run() -> None:
     """Migrate the database whose URL is in the configuration."""
     engine = engine_for(context.config.attributes["url"])
-    with engine.connect().execution_options(writes=True) as connection:
+    with engine.connect().execution_options(writes=True) as connection, _alone(connection):
         _suspend_foreign_keys(connection, True)
         # Batch mode, because SQLite alters a table by copying it.
         context.configure(connection, target_metadata=Snapshot.metadata, render_as_batch=True, render_item=_render)
@@ -35,6 +39,25 @@ def run() -> None:
             context.run_migrations()
         connection.commit()
         _suspend_foreign_keys(connection, False)
+
+
+@contextmanager
+def _alone(connection: Connection) -> Iterator[None]:
+    """Wait for other migrations of the database; the next one finds the tables as they are then.
+
+    In SQLite a migration is one transaction, which begins with the lock of writers.
+    """
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    connection.execute(text("select pg_advisory_lock(:key)"), {"key": LOCK})
+    connection.commit()
+    try:
+        yield
+    finally:  # not with the connection, which goes back to its pool
+        connection.rollback()
+        connection.execute(text("select pg_advisory_unlock(:key)"), {"key": LOCK})
+        connection.commit()
 
 
 def _suspend_foreign_keys(connection: Connection, suspend: bool) -> None:

@@ -1,4 +1,4 @@
-"""`python -m scheduler worker | clock | close | preview | predict | doctor`: ticks, Celery beat, and the others."""
+"""`python -m scheduler check | worker | clock | close | preview | predict | doctor`: ticks, Celery beat, and others."""
 
 import sys
 from collections.abc import Callable
@@ -7,8 +7,10 @@ from contextlib import suppress
 from contract.access.owners import UnsafeFolderError
 from contract.access.service_folders import prepare_folders, prepare_home
 from contract.process_settings import read_process_settings
+from contract.refusal import refuse
 from contract.settings import Settings
 from scheduler.celery_app import make_celery
+from store.database_state import start_problem
 
 QUIET = ["--loglevel", "WARNING"]
 
@@ -17,11 +19,14 @@ def main(arguments: list[str]) -> None:
     """Carry out one command with the settings of this process."""
     settings = read_process_settings()
     match arguments:
+        case ["check"]:
+            _check(settings)
         case ["worker"]:
             _prepare(prepare_folders, settings)
             _work(settings)
         case ["clock"]:
             _prepare(prepare_home, settings)
+            _refuse_database(settings)
             make_celery(settings).start(["beat", *QUIET, "--pidfile="])
         case ["close"]:
             _prepare(prepare_folders, settings)
@@ -47,10 +52,24 @@ def _prepare(prepare: Callable[[Settings], None], settings: Settings) -> None:
 # Each command imports what it needs: the clock, which runs all the time, does without the code of the ticks.
 
 
+def _check(settings: Settings) -> None:
+    from scheduler.broker import broker_problem
+
+    if settings.broker and (problem := broker_problem(settings.broker)):
+        refuse(problem)
+
+
+def _refuse_database(settings: Settings) -> None:
+    """End this process if the database does not answer, or is of a newer version."""
+    if problem := start_problem(settings.database_url()):
+        refuse(problem)
+
+
 def _work(settings: Settings) -> None:
     from scheduler.app import make_app
     from scheduler.context import Context
 
+    _refuse_database(settings)
     try:
         context = Context.of(settings)
     except ValueError as error:  # now, and not in each tick
@@ -64,6 +83,7 @@ def _close(settings: Settings) -> None:
     from scheduler.context import Context
     from scheduler.shutdown import shut_down
 
+    _refuse_database(settings)
     shut_down(Context.of(settings))
 
 

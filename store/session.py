@@ -16,6 +16,7 @@ from contract.private_files import make_private, make_private_file
 from store import changes, clock
 from store.notify import occurrences
 
+CONNECT_S = 10  # for so long a new connection waits for a server that does not answer at all
 BUSY_S = 30  # for so long a writer waits for another before it fails
 OPEN_CONNECTIONS, MOST_CONNECTIONS = 5, 15  # of a process: those that stay open, and all
 _POOL = {"pool_size": OPEN_CONNECTIONS, "max_overflow": MOST_CONNECTIONS - OPEN_CONNECTIONS}
@@ -26,7 +27,9 @@ def engine_for(url: str) -> Engine:
     """Return the process's one engine for a database URL. Its errors name no parameters, which may be secrets."""
     if make_url(url).get_backend_name() != "sqlite":
         # a connection is replaced after an hour, which reads the clock again
-        engine = create_engine(_with_driver(url), pool_pre_ping=True, pool_recycle=3600, hide_parameters=True, **_POOL)
+        patience = {} if "connect_timeout" in make_url(url).query else {"connect_timeout": CONNECT_S}
+        options = {"pool_pre_ping": True, "pool_recycle": 3600, "hide_parameters": True, "connect_args": patience}
+        engine = create_engine(_with_driver(url), **options, **_POOL)
         clock.follow(engine)
         return engine
     if path := make_url(url).database:

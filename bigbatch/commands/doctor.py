@@ -14,7 +14,9 @@ from bigbatch.commands.up import read_service_settings
 from bigbatch.errors import BigbatchError, Unreachable
 from bigbatch.terminal.output import format_count, make_console, print_json
 from contract.api.site_check import Check, Grade, failed_check, passed_check
+from contract.shown_address import shown_address
 
+NEWER_VERSION = "install the newer version of Bigbatch"
 STYLES = {Grade.OK: "green", Grade.NOTE: "cyan", Grade.WARNING: "yellow", Grade.ERROR: "bold red"}
 
 
@@ -68,7 +70,8 @@ def _tables() -> Check:
             "database", "tables", f"revision {head} of this version", "the service can read and write its tables"
         )
     found, means = f"revision {at} instead of {head}", "the service and its tables have different versions"
-    advice = "run python -m migrations upgrade"
+    is_newer = at.isdigit() and at > head
+    advice = f"{NEWER_VERSION} that made them" if is_newer else "run python -m migrations upgrade"
     return failed_check("database", "tables", Grade.ERROR, found=found, means=means, advice=advice)
 
 
@@ -79,7 +82,7 @@ def _service() -> Check:
             if readiness.ready:
                 client.clusters()  # readiness needs no token, all other requests do
     except Unreachable:
-        found = f"no service answers at {os.environ.get('BIGBATCH_URL') or 'this machine'}"
+        found = f"no service answers at {shown_address(os.environ.get('BIGBATCH_URL') or 'this machine')}"
         means = "no run is accepted or submitted without a service"
         advice = "start the service with bigbatch up, or set BIGBATCH_URL to its address"
         return failed_check("service", "service", Grade.NOTE, found=found, means=means, advice=advice)
@@ -95,9 +98,18 @@ def _service() -> Check:
     means = "runs wait until a worker and a clock run"
     advice = "start both with bigbatch up, or with docker compose up -d worker clock"
     if readiness.database != "ok":
-        means = "no run progresses until the service can read its tables"
-        advice = "run python -m migrations upgrade with the service's BIGBATCH_DATABASE"
+        means = "no run progresses until the service can read and write its tables"
+        advice = _advice_of(readiness.database)
     return failed_check("service", "service", Grade.WARNING, found=found, means=means, advice=advice)
+
+
+def _advice_of(database: str) -> str:
+    """Return what to do about the service's database."""
+    if "newer version" in database:
+        return f"{NEWER_VERSION} that the database is of"
+    if any(words in database for words in ("no such table", "does not exist", "migrations upgrade")):
+        return "run python -m migrations upgrade with the service's BIGBATCH_DATABASE"
+    return "make the service's database answer and take changes, or set its BIGBATCH_DATABASE to another"
 
 
 def _print(check: Check, *, is_first: bool) -> None:

@@ -8,6 +8,7 @@ from bigbatch.importing.imported_run import ImportedRun, numbered
 from bigbatch.importing.mlflow import MlflowExperiment, MlflowStore, NoMlflow
 from bigbatch.importing.mlflow_server import MlflowServer
 from bigbatch.importing.mlflow_stores import MlflowDatabase, MlflowFolder
+from contract.shown_address import shown_address
 
 NAME_TAG, NOTE_TAG = "mlflow.runName", "mlflow.note.content"
 OWN_TAGS = "mlflow."  # a beginning of tags that MLflow itself sets
@@ -24,7 +25,9 @@ def open_mlflow(uri: str) -> MlflowStore:
     if path.is_dir():
         inner = path / "mlruns"
         return MlflowFolder(inner if inner.is_dir() else path)
-    raise NoMlflow(f"{uri} is neither an address (http://...), nor a folder mlruns, nor a file mlflow.db")
+    raise NoMlflow(
+        f"{shown_address(uri)} is neither an address (http://...), nor a folder mlruns, nor a file mlflow.db"
+    )
 
 
 def read_mlflow(store: MlflowStore, experiment: MlflowExperiment) -> Iterator[ImportedRun]:

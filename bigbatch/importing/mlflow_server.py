@@ -10,6 +10,7 @@ import httpx
 from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import BigbatchError, Unreachable
 from bigbatch.importing.mlflow import MlflowExperiment, MlflowRun, Point, number_of
+from contract.shown_address import shown_address
 
 PAGE, POINTS = 1_000, 25_000  # items of an answer
 RETRY_DELAYS_S = (0.5, 2.0, 5.0)
@@ -22,7 +23,7 @@ class MlflowServer:
         token, user = os.environ.get("MLFLOW_TRACKING_TOKEN"), os.environ.get("MLFLOW_TRACKING_USERNAME")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         auth = (user, os.environ.get("MLFLOW_TRACKING_PASSWORD", "")) if user and not token else None
-        self._url = url.rstrip("/")
+        self._url, self._shown = url.rstrip("/"), shown_address(url.rstrip("/"))
         self._http = httpx.Client(
             headers=headers, auth=auth, timeout=60, transport=transport, verify=trusted_certificates()
         )
@@ -81,7 +82,7 @@ class MlflowServer:
             except httpx.TransportError as error:
                 if wait_s is None:
                     hint = f": {told}" if (told := tls_hint(error)) else ""
-                    raise Unreachable(f"no MLflow answers at {self._url} ({error or 'timed out'}){hint}") from error
+                    raise Unreachable(f"no MLflow answers at {self._shown} ({error or 'timed out'}){hint}") from error
             else:
                 if response.status_code < 500 or wait_s is None:
                     return self._read(response)
@@ -91,12 +92,12 @@ class MlflowServer:
     def _read(self, response: httpx.Response) -> dict[str, Any]:
         if response.is_error:
             hint = "; set MLFLOW_TRACKING_TOKEN, or _USERNAME and _PASSWORD" if response.status_code == 401 else ""
-            raise BigbatchError(f"MLflow at {self._url} answered {response.status_code}: {response.text[:300]}{hint}")
+            raise BigbatchError(f"MLflow at {self._shown} answered {response.status_code}: {response.text[:300]}{hint}")
         try:
             answer: dict[str, Any] = response.json()
         except ValueError as error:
             raise BigbatchError(
-                f"the answer of {self._url} is not that of an MLflow server: check the address"
+                f"the answer of {self._shown} is not that of an MLflow server: check the address"
             ) from error
         return answer
 

@@ -37,7 +37,8 @@ NEEDED: Mapping[str, set[str]] = {
         *_ADDRESS,
         *_STORE,
     },
-    "clock": {"home", "trusted", "broker"},
+    "check": {"home", "broker"},
+    "clock": {"home", "trusted", "database", "broker"},
     "worker": {*_RUNS_JOBS, *_RETENTION, *_MESSAGES, "broker", "tensorboard", *_STORE},
     "close": _RUNS_JOBS,
 }

@@ -15,6 +15,7 @@ from bigbatch.service.environment import ProcessEnvironment
 from bigbatch.terminal.message import print_message
 from contract.private_files import make_private_folder
 from contract.process_settings import SETTINGS_SOCKET, send_settings
+from contract.refusal import REFUSED
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
 STEADY_S = 60.0  # a process that ran for this time is restarted with the short delay
@@ -99,14 +100,21 @@ class ServiceProcess:
             self.log.replace(self.log.with_suffix(".log.1"))
 
     def describe_exit(self) -> str:
-        """Return the exit status and the last lines of the log."""
+        """Return why the process could not start, else the exit status and the last lines of the log."""
+        lines = self._last_lines()
+        if self.code() == REFUSED and lines:
+            return lines[-1]
+        return "\n".join([f"{self.name} ended ({self._exit_status()}); the last lines of {self.log}:", *lines])
+
+    def _last_lines(self) -> list[str]:
         with self.log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 10_000))
-            lines = file.read().decode(errors="replace").rstrip().splitlines()[-LOG_LINES:]
-        return "\n".join([f"{self.name} ended ({self._exit_status()}); the last lines of {self.log}:", *lines])
+            return file.read().decode(errors="replace").rstrip().splitlines()[-LOG_LINES:]
 
     def _exit_status(self) -> str:
         code = self.code()
+        if code == REFUSED:
+            return "".join(self._last_lines()[-1:])
         return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 

@@ -28,6 +28,7 @@ class Service:
         self.address, self._home, self._interrupts = address, home, interrupts
         self._home_stat = os.stat(home)  # the folder of the lock: another folder of the same name is another home
         self._migrations = self._child("migrations", "migrations", "upgrade")
+        self._check = self._child("check", "scheduler", "check")  # of the broker
         self._close = self._child("close", "scheduler", "close")
         self._parts = [  # in the order of their end
             self._child("clock", "scheduler", "clock"),
@@ -42,10 +43,13 @@ class Service:
         long to migrate, and a busy machine long to start.
         """
         began = datetime.now(UTC)
-        self._migrations.start()
-        self._wait(lambda: not self._migrations.is_alive, lambda: "the database is being migrated")
-        if self._migrations.code():
-            raise BigbatchError(self._migrations.describe_exit())
+        first = [self._migrations, *([self._check] if os.environ.get("BIGBATCH_BROKER") else [])]
+        for part in first:
+            part.start()
+        self._wait(lambda: not any(part.is_alive for part in first), lambda: "the database is being migrated")
+        for part in first:
+            if part.code():
+                raise BigbatchError(part.describe_exit())
         for part in reversed(self._parts):
             part.start()
         with Client(self.address.url) as client:
@@ -73,7 +77,7 @@ class Service:
         for part in self._parts:
             part.terminate()
         self._wait_until(lambda: not any(part.is_alive for part in self._parts), END_S, signals_seen=signals_seen)
-        for child in (self._migrations, *self._parts):
+        for child in (self._migrations, self._check, *self._parts):
             child.kill()
         if was_running and self._home_is_there():  # its database names the jobs
             self._end_jobs(signals_seen)

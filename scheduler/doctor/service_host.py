@@ -8,10 +8,8 @@ from pathlib import Path
 from secrets import token_hex
 
 import psutil
-from kombu import Connection
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SQLAlchemyError
 
 from contract.access.owners import UnsafeFolderError
 from contract.access.service_folders import advice_on, folders_of
@@ -19,6 +17,9 @@ from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.folder.run_folder import RunFolder
 from contract.private_files import make_folder
 from contract.settings import Settings
+from contract.shown_address import shown_address
+from scheduler.broker import broker_problem
+from store.database_state import no_answer, read_only_problem
 from store.session import engine_for, snapshot
 
 MIN_FREE_BYTES, LOW_SHARE = 1 << 30, 0.05
@@ -74,7 +75,7 @@ def check_owners(settings: Settings) -> Check:
 def check_database(settings: Settings) -> Iterator[Check]:
     """Yield the results for the database: whether it answers, and whether its clock agrees with this machine's."""
     url = make_url(settings.database_url())
-    shown = url.render_as_string(hide_password=True)
+    shown = shown_address(settings.database_url())
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         found, means = f"{shown} is not there yet", "the service creates the database at its start"
         advice = "start the service with bigbatch up, or set BIGBATCH_DATABASE to its database"
@@ -84,15 +85,12 @@ def check_database(settings: Settings) -> Iterator[Check]:
         means = "SQLite's locks do not work on a network file system, so the database may be damaged"
         found, advice = f"{shown} on {kind}", "set BIGBATCH_DATABASE to a PostgreSQL URL: postgresql://..."
         yield failed_check("database", "file system", Grade.ERROR, found=found, means=means, advice=advice)
-    try:
-        yield _check_answer(settings.database_url(), shown)
-    except SQLAlchemyError as error:
-        found, advice = (
-            f"{shown}: {str(error).splitlines()[0]}",
-            "start the database, or set BIGBATCH_DATABASE to another",
-        )
+    if (silent := no_answer(settings.database_url())) is not None:
+        advice = "start the database, or set BIGBATCH_DATABASE to another"
         means = "the service does not work without its database"
-        yield failed_check("database", "database", Grade.ERROR, found=found, means=means, advice=advice)
+        yield failed_check("database", "database", Grade.ERROR, found=silent, means=means, advice=advice)
+        return
+    yield _check_answer(settings.database_url(), shown)
 
 
 def check_broker(settings: Settings) -> Check:
@@ -106,15 +104,14 @@ def check_broker(settings: Settings) -> Check:
             return failed_check("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
         means = "clock and workers must run on this machine; workers on other machines need BIGBATCH_BROKER=redis://"
         return passed_check("broker", "broker", found, means)
-    try:
-        with Connection(settings.broker, connect_timeout=5) as connection:
-            connection.ensure_connection(max_retries=1, timeout=5)
-            shown = connection.as_uri()  # without the password
-    except Exception as error:  # each transport has its own exceptions
-        found, means = f"{type(error).__name__}: {error}", "workers get no messages, so no run progresses"
-        advice = "start Redis, or set BIGBATCH_BROKER to another"
-        return failed_check("broker", "broker", Grade.ERROR, found=found, means=means, advice=advice)
-    return passed_check("broker", "broker", f"{shown} answers", "the clock's messages reach workers on any machine")
+    if (silent := broker_problem(settings.broker)) is not None:
+        means, advice = (
+            "workers get no messages, so no run progresses",
+            "start Redis, or set BIGBATCH_BROKER to another",
+        )
+        return failed_check("broker", "broker", Grade.ERROR, found=silent, means=means, advice=advice)
+    found = f"{shown_address(settings.broker)} answers"
+    return passed_check("broker", "broker", found, "the clock's messages reach workers on any machine")
 
 
 def _check_answer(url: str, shown: str) -> Check:
@@ -122,12 +119,17 @@ def _check_answer(url: str, shown: str) -> Check:
     with snapshot(engine_for(url)) as db:
         db.execute(text("select 1"))
         took_s = time.monotonic() - began
+        read_only = read_only_problem(db.connection())
         is_remote = db.get_bind().dialect.name != "sqlite"
         skew_s = (
             float(db.scalar(text("select extract(epoch from clock_timestamp())")) or 0) - time.time()
             if is_remote
             else 0.0
         )
+    if read_only:
+        advice = "make it writable, or set BIGBATCH_DATABASE to the primary server"
+        means = "nothing that runs do can be stored"
+        return failed_check("database", "database", Grade.ERROR, found=read_only, means=means, advice=advice)
     found = f"{shown} answers in {1000 * took_s:.0f} ms"
     if abs(skew_s) < MAX_CLOCK_SKEW_S:
         return passed_check("database", "database", found, "the results of runs can be stored and shown")

@@ -1,16 +1,29 @@
 """Tests of health, readiness and cluster reports."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
+import psycopg
+import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
+from api.app import create_app
 from contract.api.cluster_report import ClusterReport, QueuedJob
 from contract.lifecycle.state import State
+from contract.refusal import REFUSED
+from contract.settings import Settings
 from store import clusters, ticks
-from store.session import transaction
+from store.session import engine_for, transaction
 from store.tables import Cluster, Run, Table, Tick
-from tests.testing.api import SPEC, post
+from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
+from tests.testing.databases import drop_database, new_database
+from tests.testing.servers import free_port
 from tests.testing.stored_runs import current_job, move
 
 
@@ -116,3 +129,98 @@ def test_a_database_without_tables_is_not_ready(client: TestClient, sqlite_engin
     assert (answer.status_code, answer.json()["ready"]) == (503, False)
     assert "no such table" in answer.json()["database"]
     assert client.get("/api/v1/experiments").json()["code"] == "database_unavailable"
+
+
+AWAY = "postgresql://ada:5ecret@127.0.0.1:1/x"
+
+
+def asked(settings: Settings, path: str, headers: dict[str, str]) -> Any:
+    app = create_app(settings)
+    with TestClient(app, base_url="http://localhost", headers=headers, raise_server_exceptions=False) as client:
+        return client.get(path)
+
+
+def test_without_a_token_readiness_says_which_part_is_missing_and_no_more(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, database=AWAY, token=TOKEN)
+    answer = asked(settings, "/api/v1/ready", {})
+    assert (answer.status_code, answer.json()["ready"]) == (503, False)
+    assert (answer.json()["database"], answer.json()["scheduler"]) == ("does not work", "has not been seen")
+    for part in ("ada", "5ecret", "127.0.0.1"):
+        assert part not in answer.text
+    known = asked(settings, "/api/v1/ready", WITH_TOKEN)
+    assert "127.0.0.1" in known.json()["database"]
+    assert "5ecret" not in known.text
+
+
+def test_without_a_token_no_name_of_a_tick_or_a_cluster_is_told(settings: Settings, sqlite_engine: Engine) -> None:
+    with transaction(sqlite_engine) as db:
+        clusters.store_report(db, "slurm", None, f"{clusters.UNREADABLE}: sinfo and squeue print no report")
+    answer = asked(settings, "/api/v1/ready", {})
+    assert (answer.json()["database"], answer.json()["scheduler"]) == ("ok", "does not work")
+
+
+@pytest.fixture
+def read_only(postgres_template: str, tmp_path: Path) -> Iterator[Settings]:
+    """A service on a PostgreSQL database that takes no changes."""
+    url = new_database(postgres_template, "read_only_service", template=postgres_template)
+    with transaction(engine_for(url)) as db:
+        clusters.store_report(db, "local", None, None)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("alter database read_only_service set default_transaction_read_only = on")
+    engine_for(url).dispose()
+    yield Settings(home=tmp_path, database=url, token=TOKEN)
+    engine_for(url).dispose()
+    drop_database(url)
+
+
+@pytest.mark.postgres
+def test_a_read_only_database_is_not_ready_and_a_change_is_refused_with_the_reason(read_only: Settings) -> None:
+    ready = asked(read_only, "/api/v1/ready", WITH_TOKEN)
+    assert (ready.status_code, ready.json()["ready"]) == (503, False)
+    assert ready.json()["database"].startswith("the database is read-only")
+    app = create_app(read_only)
+    with TestClient(app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False) as client:
+        refused = post(client, SPEC)
+        assert (refused.status_code, refused.json()["code"]) == (503, "database_unavailable")
+        assert refused.json()["detail"].startswith("the database is read-only")
+        assert client.get("/api/v1/experiments").status_code == 200
+
+
+def test_a_database_of_another_version_is_not_ready(client: TestClient, sqlite_engine: Engine) -> None:
+    with transaction(sqlite_engine) as db:
+        clusters.store_report(db, "local", None, None)
+    assert client.get("/api/v1/ready").status_code == 200
+    for revision, told in (("0001", "run python -m migrations upgrade"), ("9999", "is of a newer version")):
+        with sqlite_engine.begin() as connection:
+            connection.execute(text("update alembic_version set version_num = :at"), {"at": revision})
+        answer = client.get("/api/v1/ready")
+        assert answer.status_code == 503
+        assert told in answer.json()["database"]
+
+
+def test_a_database_of_a_newer_version_that_was_away_at_the_start_is_not_served(
+    settings: Settings, sqlite_engine: Engine
+) -> None:
+    app = create_app(settings)
+    app.state.is_database_checked = False  # as `python -m api` leaves it when the database does not answer
+    with sqlite_engine.begin() as connection:
+        connection.execute(text("update alembic_version set version_num = '9999'"))
+    with TestClient(app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False) as client:
+        answer = client.get("/api/v1/experiments")
+        assert (answer.status_code, answer.json()["code"]) == (503, "database_of_newer_version")
+        assert "revision 9999" in answer.json()["detail"]
+        assert "is of a newer version" in client.get("/api/v1/ready").json()["database"]
+        with sqlite_engine.begin() as connection:
+            connection.execute(text("update alembic_version set version_num = '0001'"))
+        assert client.get("/api/v1/experiments").status_code == 200
+
+
+def test_the_api_does_not_start_on_a_database_of_a_newer_version(sqlite_engine: Engine, tmp_path: Path) -> None:
+    with sqlite_engine.begin() as connection:
+        connection.execute(text("update alembic_version set version_num = '9999'"))
+    environment = {**os.environ, "BIGBATCH_HOME": str(tmp_path), "BIGBATCH_DATABASE": str(sqlite_engine.url)}
+    command = [sys.executable, "-m", "api", "--port", str(free_port())]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == REFUSED
+    assert done.stderr.startswith("the database is of a newer version of Bigbatch: its tables have revision 9999")
+    assert "Traceback" not in done.stderr

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
@@ -15,6 +16,7 @@ from contract.api.problem import Problem
 from contract.api.service import Readiness
 from contract.api.site_check import passed_check
 from migrations.commands import upgrade
+from store.session import engine_for
 from tests.testing.command import Call, Site
 
 
@@ -124,3 +126,35 @@ def test_on_the_lab_a_compute_node_answers_and_short_kill_waits_are_seen(lab: di
     assert checks["slurm", "sacct"]["grade"] == "ok"
     assert checks["slurm", "partition gpu"]["grade"] == "warning"
     assert not list((tmp_path / "runs").iterdir())
+
+
+@pytest.mark.ring("all")
+def test_wrong_addresses_of_database_and_broker_are_lines_of_it(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BIGBATCH_SLURM", "false")
+    monkeypatch.setenv("BIGBATCH_DATABASE", "postgresql://ada:5ecret@127.0.0.1:1/x")
+    monkeypatch.setenv("BIGBATCH_BROKER", "redis://:5ecret@127.0.0.1:1/0")
+    lines = call("doctor")
+    assert lines.code == 1
+    assert "the database postgresql://ada:***@127.0.0.1:1/x does not answer" in lines.out
+    assert "the broker redis://:***@127.0.0.1:1/0 does not answer" in lines.out
+    assert "5ecret" not in lines.out + lines.err
+
+
+@pytest.mark.ring("all")
+def test_tables_of_a_newer_version_need_the_newer_version(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'home' / 'bigbatch.db'}"
+    upgrade(url)
+    with engine_for(url).begin() as connection:
+        connection.execute(text("update alembic_version set version_num = '9999'"))
+    monkeypatch.setenv("BIGBATCH_SLURM", "false")
+    checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
+    assert checks["tables"]["advice"] == "install the newer version of Bigbatch that made them"
+    for told, advice in (
+        ("the database is of a newer version of Bigbatch: ...", "install the newer version"),
+        ("the database is read-only (...)", "make the service's database answer and take changes"),
+    ):
+        monkeypatch.setattr(Client, "ready", lambda _, told=told: readiness(ready=False, database=told))
+        checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
+        assert checks["service"]["advice"].startswith(advice)

@@ -18,7 +18,8 @@ def test_every_setting_reaches_a_process() -> None:
     [
         ("migrations", {"database"}),
         ("api", {"database", "token", "artifact_store_options"}),
-        ("clock", {"broker"}),
+        ("check", {"broker"}),
+        ("clock", {"database", "broker"}),
         ("worker", {"database", "broker", "artifact_store_options"}),
         ("close", {"database"}),
     ],

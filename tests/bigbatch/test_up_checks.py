@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,28 @@ def test_a_service_whose_folders_others_can_write_does_not_start(
             words = [sys.executable, "-m", *part]
             done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=150)
             assert (done.returncode, done.stderr) == (1, reported.err)
+
+
+@pytest.mark.ring("all")
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"DATABASE": "postgresql://ada:5ecret@127.0.0.1:1/x"}, "the database postgresql://ada:***@127.0.0.1:1/x does"),
+        ({"BROKER": "redis://:5ecret@127.0.0.1:1/0"}, "the broker redis://:***@127.0.0.1:1/0 does not answer: "),
+        ({"DATABASE": "postgresql://ada:5e@cret@host/x"}, "BIGBATCH_DATABASE: the name or the password has one of"),
+        ({"BROKER": "redis://:5e/cret@host:6379/0"}, "BIGBATCH_BROKER: the name or the password has one of"),
+    ],
+)
+def test_a_wrong_address_is_one_sentence_at_once_without_its_password(
+    settings: dict[str, str], told: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(f"BIGBATCH_{name}", value)
+    began = time.monotonic()
+    reported = call("up", "--port", 0)
+    assert time.monotonic() - began < 30, "and not after the 90 s for a start"
+    assert reported.code == 1
+    [line] = [line for line in reported.err.splitlines() if "as root" not in line]
+    assert line.startswith(told)
+    for part in ("5e", "cret"):
+        assert part not in reported.err + reported.out

@@ -10,6 +10,7 @@ from bigbatch.connection import _user_header
 from bigbatch.snapshot.plain_tree import list_files
 from contract.access.service_record import recorded_service, token_of_local_service
 from contract.process_settings import read_process_settings
+from contract.refusal import REFUSED
 from contract.settings import Settings
 from contract.user_home import NoHomeError, expand_user, user_name
 
@@ -44,7 +45,7 @@ def test_a_home_that_is_not_known_is_named_with_what_to_set(path: str, message: 
 
 
 def test_a_process_of_the_service_ends_with_the_message() -> None:
-    with pytest.raises(SystemExit, match="set HOME or BIGBATCH_HOME"):
+    with pytest.raises(SystemExit, match=str(REFUSED)):
         read_process_settings()
 
 

@@ -1,0 +1,106 @@
+"""What can be wrong with the database as a whole: it does not answer, is read-only, or is of another version."""
+
+import os
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from sqlalchemy import Connection, column, inspect, select, table, text
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from contract.shown_address import shown_address
+from store.session import engine_for, snapshot
+
+VERSIONS = Path(__file__).parents[1] / "migrations" / "versions"
+# PostgreSQL's codes of errors that no request causes
+STATES = {
+    "25006": "the database is read-only (a standby, default_transaction_read_only, or a file without write permission)",
+    "42501": "the database's account lacks a right",
+    "42P01": "the database lacks a table: run python -m migrations upgrade",
+    "42703": "the database lacks a column: run python -m migrations upgrade",
+}
+
+
+def told(error: SQLAlchemyError) -> str | None:
+    """Return what an error says of the state of the database; None for an error of a statement."""
+    if not isinstance(error, DBAPIError):
+        return str(error).splitlines()[0]
+    said = " ".join(str(error.orig).split("\n")[0].split())
+    if sentence := STATES.get(getattr(error.orig, "sqlstate", None) or ""):
+        return f"{sentence} ({said})"
+    return said if isinstance(error, OperationalError) else None
+
+
+def problem(db: Session) -> str | None:
+    """Return why the service cannot work with a database that answers; None if it can."""
+    connection = db.connection()
+    if other := other_revision(connection):
+        return other
+    return read_only_problem(connection)
+
+
+def read_only_problem(connection: Connection) -> str | None:
+    """Return that nothing can be written; None if the database takes changes."""
+    if connection.dialect.name == "postgresql":
+        is_read_only = connection.scalar(text("show transaction_read_only")) == "on"
+    else:
+        path = connection.engine.url.database
+        is_read_only = path is not None and not os.access(path, os.W_OK)
+    return STATES["25006"] if is_read_only else None
+
+
+def start_problem(url: str) -> str | None:
+    """Return why no process can start on the database: it does not answer, or is of a newer version; else None."""
+    return no_answer(url) or newer_version(url)
+
+
+def no_answer(url: str) -> str | None:
+    """Return that the database does not answer, and why; None if it does."""
+    try:
+        with snapshot(engine_for(url)) as db:
+            db.connection()
+    except SQLAlchemyError as error:
+        place = shown_address(url)
+        return f"the database {place} does not answer: {told(error) or error}; set BIGBATCH_DATABASE, or start it"
+    return None
+
+
+def newer_version(url: str) -> str | None:
+    """Return that the database is of a newer version; raise SQLAlchemyError if it does not answer."""
+    with snapshot(engine_for(url)) as db:
+        return newer_revision(db.connection())
+
+
+def other_revision(connection: Connection) -> str | None:
+    """Return that the tables are of another version; None if they are of this one."""
+    at = revision(connection)
+    if newer := newer_revision(connection, at):
+        return newer
+    if at == newest_revision():
+        return None
+    return f"its tables have revision {at or 'none'} instead of {newest_revision()}: run python -m migrations upgrade"
+
+
+def newer_revision(connection: Connection, at: str | None = None) -> str | None:
+    """Return that a newer version made the tables, which this one would damage; None if it did not."""
+    at = at or revision(connection)
+    if at is None or at <= newest_revision():
+        return None
+    return (
+        f"the database is of a newer version of Bigbatch: its tables have revision {at}, and this version "
+        f"({version('bigbatch')}) knows {newest_revision()}: install the newer version, or restore a backup of this one"
+    )
+
+
+def revision(connection: Connection) -> str | None:
+    """Return the revision of the tables; None before the first migration."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(select(column("version_num")).select_from(table("alembic_version"))).scalar()
+
+
+@cache
+def newest_revision() -> str:
+    """Return the newest revision that this version knows: migrations have consecutive numbers."""
+    return max(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
