@@ -19,6 +19,7 @@ from contract.access.owners import UnsafeFolderError
 from contract.access.service_folders import prepare_home
 from contract.access.service_record import LOOPBACK, recorded_service
 from contract.access.token_file import TokenFileError, read_or_create_token
+from contract.process_memory import share_memory_between_threads
 from contract.process_settings import read_process_settings
 from contract.refusal import refuse
 from contract.settings import Settings
@@ -67,6 +68,7 @@ def _serve(settings: Settings, host: str, port: int) -> None:
             server_header=False,
             timeout_graceful_shutdown=3,  # an open page must not keep the service from ending
         )
+        share_memory_between_threads()
         server = _Server(config, app.state.live)
         freeze_objects()
         with suppress(KeyboardInterrupt):

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from contract.access.owners import UnsafeFolderError
 from contract.access.service_folders import prepare_folders, prepare_home
+from contract.process_memory import share_memory_between_threads
 from contract.process_settings import read_process_settings
 from contract.refusal import refuse
 from contract.settings import Settings
@@ -76,6 +77,7 @@ def _work(settings: Settings) -> None:
         sys.exit(str(error))
     if context.slurm_absence:
         print(f"Slurm is not used: {context.slurm_absence}", file=sys.stderr, flush=True)
+    share_memory_between_threads()
     make_app(settings).worker_main(["worker", *QUIET, "--without-gossip", "--without-mingle"])
 
 

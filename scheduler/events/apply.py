@@ -70,7 +70,7 @@ def _advance(report: RunReport, latest: Newest, step: int) -> Advance:
 
 def _news(measurements: Sequence[Points], changed: Newest) -> tuple[Newest, int]:
     """Return the newest values that changed of the series among the measurements, and their last step."""
-    names = {name for measurement in measurements for name in measurement.values}
+    names = {name for measurement in measurements for name in measurement.values.keys() & changed.keys()}
     latest = {name: value for name, value in changed.items() if name in names}  # without series of ranks above 0
     return latest, max((measurement.step for measurement in measurements), default=0)
 

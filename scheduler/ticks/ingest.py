@@ -20,6 +20,7 @@ from sqlalchemy import select
 from contract.api.cluster_report import ClusterReport
 from contract.folder.events import Points
 from contract.lifecycle.state import LIVE, State
+from contract.process_memory import give_memory_back
 from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
 from scheduler.events.apply import apply_reports
@@ -135,7 +136,10 @@ def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> list[L
     until = time.monotonic() + BUDGET_S
     remaining += read(wide, FIRST_BYTES, until)
     for _ in range(MAX_ROUNDS - 1):
+        if not remaining:
+            break
         remaining = read(remaining, MAX_BYTES, until)
+        give_memory_back()  # of a backlog of many megabytes, before more of it is read
     if _reports_reachability(context, kind):
         _store_reachability(context, live, status)
     return [run for run in reported.values() if isinstance(status[run.id], Alive)]

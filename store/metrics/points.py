@@ -1,14 +1,15 @@
 """Points: what runs report, stored in bulk."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
 from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
+from contract.folder.bounds import MAX_SERIES
 from contract.folder.events import Points
-from contract.metric_names import HELDOUT_ACCURACY
+from contract.metric_names import HELDOUT_ACCURACY, KNOWN
 from store import changes
 from store.metrics import packing, series
 from store.metrics.chunks import overlaid, write_points
@@ -31,10 +32,16 @@ def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> dict[int, N
 
     Points of series beyond a run's limits are left out. Return the new newest values, as `put_columns` does.
     """
+    if not any(by_run.values()):
+        return {}
+    known = series.known_ids(db, by_run)
+    names: dict[int, set[str]] = {run_id: set(KNOWN) for run_id in by_run}
+    for run_id, name in known:
+        names[run_id].add(name)
     found: dict[tuple[int, str], Lists] = {}
     for run_id, events in by_run.items():
-        _collect(found, run_id, events)
-    return put_columns(db, found)
+        found |= {(run_id, name): lists for name, lists in collected(events, names[run_id]).items()}
+    return _put(db, found, known)
 
 
 def put_columns(db: Session, found: Mapping[tuple[int, str], Lists]) -> dict[int, Newest]:
@@ -43,10 +50,16 @@ def put_columns(db: Session, found: Mapping[tuple[int, str], Lists]) -> dict[int
     Return by run the newest values that changed. The newest value of a series is that of its highest step, as in charts
     and tables, whatever came last.
     """
+    return _put(db, found, series.known_ids(db, {run_id for run_id, _ in found})) if found else {}
+
+
+def _put(
+    db: Session, found: Mapping[tuple[int, str], Lists], known: Mapping[tuple[int, str], int]
+) -> dict[int, Newest]:
     newest: dict[int, Newest] = {}
     if not found:
         return newest
-    ids = series.ids_of(db, found.keys(), sorted({run_id for run_id, _ in found}))
+    ids = series.add_missing(db, found.keys(), known)
     new = {key: _arrays(*lists) for key, lists in found.items() if key in ids}
     leading = write_points(db, {ids[key]: points for key, points in new.items()})
     update_figures(db, new)
@@ -64,18 +77,26 @@ def names(db: Session, run_id: int) -> list[str]:
     return list(db.scalars(select(Series.name).where(Series.run_id == run_id).order_by(Series.name)))
 
 
-def _collect(found: dict[tuple[int, str], Lists], run_id: int, events: Iterable[Points]) -> None:
-    """Add the points of a run to `found`."""
+def collected(events: Iterable[Points], known: Collection[str]) -> dict[str, Lists]:
+    """Return the points of a run by the names of its series, with at most MAX_SERIES names that are not in `known`.
+
+    A run may report hundreds of thousands of names at once, and has no room for more of them.
+    """
     own: dict[str, Lists] = {}
+    room = MAX_SERIES
     for event in events:
         step = event.step
         for name, value in event.values.items():
             lists = own.get(name)
             if lists is None:
+                if name not in known:
+                    if not room:
+                        continue
+                    room -= 1
                 lists = own[name] = ([], [])
             lists[0].append(step)
             lists[1].append(NAN if value is None else value)
-    found |= {(run_id, name): lists for name, lists in own.items()}
+    return own
 
 
 def _arrays(steps: list[int], values: list[float]) -> packing.Points:

@@ -1,7 +1,7 @@
 """Series: their rows, as the writers and readers of points need them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -65,13 +65,25 @@ def save(db: Session, changed: Iterable[SeriesState]) -> None:
         db.execute(update(Series), rows)
 
 
-def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[int]) -> dict[tuple[int, str], int]:
+def known_ids(db: Session, run_ids: Collection[int]) -> dict[tuple[int, str], int]:
+    """Return the ids of all series of runs by run and name."""
+    rows = db.execute(select(Series.run_id, Series.name, Series.id).where(Series.run_id.in_(run_ids))).all()
+    return {(row.run_id, row.name): row.id for row in rows}
+
+
+def ids_of(db: Session, wanted: Collection[tuple[int, str]], run_ids: Sequence[int]) -> Mapping[tuple[int, str], int]:
     """Return the ids of series by run and name; add missing ones, those beyond a run's limits left out."""
-    known = _known(db, run_ids)
+    return add_missing(db, wanted, known_ids(db, run_ids))
+
+
+def add_missing(
+    db: Session, wanted: Collection[tuple[int, str]], known: Mapping[tuple[int, str], int]
+) -> Mapping[tuple[int, str], int]:
+    """Return the ids of series by run and name; add those that `known` lacks, but none beyond a run's limits."""
     if missing := _within_limit(sorted(set(wanted) - known.keys()), known.keys()):
         add = insert_into(db, Series).on_conflict_do_nothing(index_elements=["run_id", "name"])
         db.execute(add, [{"run_id": run_id, "name": name} for run_id, name in missing])
-        known = _known(db, run_ids)
+        return known_ids(db, {run_id for run_id, _ in known.keys() | set(missing)})
     return known
 
 
@@ -93,11 +105,6 @@ def _within_limit(missing: Sequence[tuple[int, str]], known: Collection[tuple[in
             counts[run_id], sizes[run_id] = counts[run_id] + 1, size
             added.append((run_id, name))
     return added
-
-
-def _known(db: Session, run_ids: Sequence[int]) -> dict[tuple[int, str], int]:
-    rows = db.execute(select(Series.run_id, Series.name, Series.id).where(Series.run_id.in_(run_ids))).all()
-    return {(row.run_id, row.name): row.id for row in rows}
 
 
 def parts_of(items: Iterable[T], size: int = MAX_PARAMETERS) -> Iterator[list[T]]:

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
+from contract.folder.bounds import MAX_SERIES
 from contract.folder.events import Points
 from store import experiments, runs
 from store.metrics import curves, points
@@ -80,3 +81,15 @@ def test_the_best_accuracy_of_a_run_never_falls(engine: Engine, run_ids: list[in
         best = [db.get_one(Run, run_id).best_accuracy for run_id in run_ids]
         (summary,) = experiments.summaries(db, [db.get_one(Run, run_ids[0]).experiment_id]).values()
     assert (best, summary.best_accuracy) == ([0.7, None], 0.7)
+
+
+def test_a_flood_of_names_is_dropped_before_it_takes_memory() -> None:
+    """Forces the fault: a batch has a hundred thousand names, of which a run has room for 2,000."""
+    flood = [
+        Points(attempt=1, at=1.0, step=step, values={f"{step}-{number}": 1.0 for number in range(2_000)})
+        for step in range(1, 6)
+    ]
+    last = Points(attempt=1, at=1.0, step=6, values={"loss": 1.0, "known": 2.0})
+    found = points.collected([*flood, last], {"loss", "known"})
+    assert len(found) == MAX_SERIES + 2
+    assert (found["loss"], found["known"]) == (([6], [1.0]), ([6], [2.0]))
