@@ -52,6 +52,7 @@ COPIED_FIELDS = RunView.model_fields.keys() - {
     "unread",
     "latest",
     "more_metrics",
+    "attempt_started_at",
 }
 
 
@@ -161,6 +162,8 @@ def _attempt_view(job: Job) -> AttemptView:
         "number": job.attempt,
         "job_id": job.external_id,
         "ended_at": job.ended_at,
+        "started_at": job.started_at,
+        "ran_s": job.ran_s,
         "step": job.exit_step if job.reached_step is None else job.reached_step,
         "cause": job.exit_cause,
         "reason": _attempt_sentence(job),
@@ -225,6 +228,7 @@ def _run_fields(run: Run | ListedRun, tags: Sequence[str], metrics: Listed) -> d
         **{name: getattr(run, name) for name in COPIED_FIELDS},
         "job_id": job and job.external_id,
         "unknown_since": job and job.unknown_since,
+        "attempt_started_at": job and job.started_at,
         "waits_kind": pending_kind(job),
         "latest": metrics.latest,
         "more_metrics": metrics.more,

@@ -88,7 +88,8 @@ def queued(db: Session, cluster: str, limit: int) -> Sequence[Run]:
 
 def waiting_for(cluster: str) -> tuple[ColumnElement[bool], ...]:
     """Return the condition for runs that may go to `cluster` now."""
-    due = or_(Run.not_before.is_(None), Run.not_before <= now())
+    # a clock that was set back makes no retry wait
+    due = or_(Run.not_before.is_(None), Run.not_before <= now(), Run.moved_at > now())
     # a run that somebody asked to go on waits for its last job, so that no run ever has two jobs
     has_job = select(Job.id).where(Job.id == Run.current_job_id, *IS_OPEN).exists()
     # a run that asks for a finished run's result waits for the tick `reuse`

@@ -140,6 +140,7 @@ class Run(Table):
     # by the run's own events and its cluster's report, however late the service read them (scheduler/events/moments)
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
+    ran_s: Mapped[float | None]  # of its ended attempts together; None: of none, or one of them is not known
     notes: Mapped[str] = mapped_column(default="", server_default="")
     archived_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
@@ -186,6 +187,7 @@ class Job(Table):
     reported_cause: Mapped[ExitCause | None]  # of its end; node_failure is a suspicion
     hosts: Mapped[list[str]] = mapped_column(default=list)
     started_at: Mapped[datetime | None]  # when all its ranks were connected
+    ran_s: Mapped[float | None]  # from then to its end, by the job itself, else by its cluster; None: not known
     clock_shift_s: Mapped[float] = mapped_column(default=0.0, server_default="0")  # added to the times of its events
     # what the service has asked of the cluster
     stop_requested_at: Mapped[datetime | None]

@@ -16,7 +16,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Reason, Recorded, StopRequested, TakenFrom
 from contract.lifecycle.state import ENDED, MOVES, State
-from store import changes
+from store import changes, run_times
 from store.locks import lock_jobs, lock_runs, lock_submission
 from store.notify.moves import note_moves
 from store.tables import Job, Move, Run, now
@@ -80,6 +80,8 @@ def apply(
     if job and transition.exit:
         job.exit_cause, job.exit_reason = transition.exit
         job.exit_step, job.ended_at = run.step, at
+    if job and (transition.exit or job.ran_s is not None):
+        run.ran_s = run_times.sum_of(run.jobs)
 
 
 def apply_if_unchanged(db: Session, run: Run, new: State, reason: Reason | None = None, **columns: object) -> bool:
@@ -214,7 +216,8 @@ def _changes(
     run: Run, new: State, reason: Reason | None, at: datetime, columns: Mapping[str, object]
 ) -> dict[str, object]:
     started = {"started_at": run.started_at or at} if new is State.RUNNING else {}  # of the first attempt
-    ended = {"ended_at": at} if new in ENDED else {}
+    # a clock may have been set back between two attempts
+    ended = {"ended_at": max(at, run.started_at or at)} if new in ENDED else {}
     # a program that counts its steps from 0 has taken all of them when the last one is the number before
     whole = {"step": run.steps} if new is State.DONE and run.step == run.steps - 1 else {}
     return {"state": new, "reason": reason, "moved_at": at, **started, **ended, **whole, **columns}
@@ -235,7 +238,8 @@ def _move_locked(
         return
     present = now()
     at = at or present
-    ended = {"ended_at": at} if new in ENDED else {}
+    latest = case((Run.started_at > at, Run.started_at), else_=at)
+    ended = {"ended_at": latest} if new in ENDED else {}
     change = {"state": new, "reason": reason, "moved_at": present, **ended, **columns}
     db.execute(_quietly(update(Run).where(Run.id.in_(run_ids), Run.state == old).values(change)))
     db.execute(insert(Move), [{"run_id": id_, "old": old, "new": new, "reason": reason, "at": at} for id_ in run_ids])

@@ -66,17 +66,15 @@ def group_runs(runs: Sequence[RunView], over: str) -> list[Group]:
 
 
 def figures_of(run: RunView) -> dict[str, float]:
-    """Return the finite figures of a run: best accuracy, seconds from start to end, newest value of each series."""
+    """Return the finite figures of a run: best accuracy, seconds that it ran, newest value of each series."""
     figures: Mapping[str, Any] = {BEST_ACCURACY: run.best_accuracy, RUN_S: run_seconds(run)}
     figures = {**figures, **{f"latest.{name}": value for name, value in run.latest.items()}}
     return {name: float(value) for name, value in figures.items() if value is not None and math.isfinite(value)}
 
 
 def run_seconds(run: RunView) -> float | None:
-    """Return the seconds from a run's first start to its end, with waits between attempts; None before the end."""
-    if run.started_at is None or run.ended_at is None:
-        return None
-    return (run.ended_at - run.started_at).total_seconds()
+    """Return the seconds for which the attempts of an ended run ran; None before its end, or if that is not known."""
+    return None if run.ended_at is None else run.ran_s
 
 
 def spread_of(values: Sequence[float]) -> Spread:

@@ -14,6 +14,7 @@ from agent.folder.run_folder import RunFolder
 from agent.sources.history import lines_backwards
 
 SEARCHED_BYTES = 1 << 28  # of the file's end: the program may have written anything after its last points
+ENDS = ("finished", "failed", "paused", "stopped")
 RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for a report that a full disk rejects
 
 
@@ -22,10 +23,15 @@ class EventWriter:
 
     def __init__(self, folder: RunFolder, attempt: int) -> None:
         self._folder, self._attempt = folder, attempt
+        self._started: float | None = None  # by a clock that nobody sets
 
     def append(self, kind: str, **fields: Any) -> None:
         """Append one event with one write; a failed write is repeated for a minute."""
         event = {"attempt": self._attempt, "at": time.time(), "kind": kind, **fields}
+        if kind == "started":
+            self._started = time.monotonic()
+        elif kind in ENDS and self._started is not None:
+            event["ran_s"] = round(time.monotonic() - self._started, 3)
         until = time.monotonic() + RETRY_S
         while not self.append_all([event]) and time.monotonic() < until:
             time.sleep(RETRY_EVERY_S)

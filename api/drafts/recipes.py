@@ -14,6 +14,7 @@ from contract.api.drafts.recipes import LastTime, Recipe
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read_document
+from store.run_times import attempts, busy_seconds
 from store.tables import Experiment, Run
 
 router = APIRouter(tags=["drafts"])
@@ -66,14 +67,15 @@ def _last_times(db: Session, titles: list[str]) -> dict[str, LastTime]:
     """Return how long the newest experiment of each title took, if all its runs are done."""
     newest = select(func.max(Experiment.id)).where(Experiment.name.in_(titles)).group_by(Experiment.name)
     ends = (
-        select(Experiment.name, Experiment.id, func.min(Run.started_at), func.max(Run.ended_at))
+        select(Experiment.name, Experiment.id)
         .join(Run, Run.experiment_id == Experiment.id)
         .where(Experiment.id.in_(newest), Run.deleted_at.is_(None))
         .group_by(Experiment.name, Experiment.id)
         .having(func.sum(case((Run.state == State.DONE, 0), else_=1)) == 0)
     )
-    return {
-        name: LastTime(experiment_id=experiment_id, seconds=(ended - began).total_seconds())
-        for name, experiment_id, began, ended in db.execute(ends)
-        if began is not None and ended is not None
-    }
+    ids = {row.id: row.name for row in db.execute(ends)}
+    found = {}
+    for id_, several in attempts(db, Run.experiment_id, Run.experiment_id.in_(ids), Run.deleted_at.is_(None)).items():
+        if seconds := busy_seconds(several):
+            found[ids[id_]] = LastTime(experiment_id=id_, seconds=seconds)
+    return found

@@ -56,11 +56,12 @@ def get_steps(experiment_id: ExperimentId, db: Reading) -> StepGraph:
 
 def _timed(db: Session, experiment: Experiment, rows: Sequence[StepProgress]) -> list[_Timed]:
     running = durations.training_steps(db, [row.id for row in rows if row.state is StepState.RUNNING])
+    took = durations.measured(db, [row.id for row in rows if row.expanded_at is not None])
     before = durations.of_last_time(db, experiment.id, experiment.name)
     found = []
     for row in rows:
         progress = _progress(row, running.get(row.id))
-        found.append(_Timed(row, progress, _duration(row, progress, before.get(row.name))))
+        found.append(_Timed(row, progress, _duration(row, progress, took.get(row.id), before.get(row.name))))
     return found
 
 
@@ -77,13 +78,14 @@ def _ended(row: StepProgress) -> int:
     return sum(count for state, count in row.runs.items() if state in ENDED)
 
 
-def _duration(row: StepProgress, progress: float, last_time: float | None) -> float | None:
+def _duration(row: StepProgress, progress: float, took: float | None, last_time: float | None) -> float | None:
     """Return the seconds of a step: measured, by its progress, or as the last time."""
     if row.expanded_at is None:
         return last_time if row.state is StepState.WAITING else None
-    took = ((row.ended_at or now()) - row.expanded_at).total_seconds()
     if row.ended_at is not None:
         return took
+    if took is None:
+        return last_time
     if progress > 0.02:  # an earlier estimate is mostly the wait for the start
         return took / progress
     return None if last_time is None else max(last_time, took)

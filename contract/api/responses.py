@@ -77,6 +77,11 @@ class RunView(DescribedModel):
     """When the first attempt began to train, as it reported; null before."""
     ended_at: datetime | None = Field(examples=[MOMENT])
     """When the run was done, failed or cancelled, as it or its cluster reported; null before."""
+    ran_s: float | None = Field(examples=[3120.5])
+    """Seconds for which its ended attempts ran, each from its start to its end, as the job measured, else as its
+    cluster reports; what lies between attempts counts nothing. Null: none has ended, or the time is not known."""
+    attempt_started_at: datetime | None = Field(examples=[MOMENT])
+    """When the current attempt began to train, as it reported; null before."""
     step: int = Field(examples=[1200])
     """The newest stored step, 0 before the first; of a program that is done and counts from 0, the step after it."""
     steps: int = Field(examples=[4875])
@@ -117,6 +122,10 @@ class AttemptView(DescribedModel):
     """The cluster's id of the attempt's job; null if the cluster never had one."""
     ended_at: datetime = Field(examples=[MOMENT])
     """When the attempt ended, as its run or its cluster reported; else when the service saw its end."""
+    started_at: datetime | None = Field(examples=[MOMENT])
+    """When the attempt began to train, as it reported; null: it did not, or that is not known."""
+    ran_s: float | None = Field(examples=[3120.5])
+    """Seconds from its start to its end, as the job measured, else as its cluster reports; null: not known."""
     step: int = Field(examples=[1200])
     """The last step that the attempt reported; 0 without one."""
     cause: ExitCause

@@ -71,6 +71,7 @@ Int4 = Annotated[int, Field(ge=0, le=INT4)]  # attempts, steps, counts
 Int8 = Annotated[int, Field(ge=0, le=INT8)]  # bytes
 Rank = Annotated[int, Field(ge=0, lt=MAX_RANKS)]
 Moment = Annotated[float, Field(ge=0, le=LAST_MOMENT, allow_inf_nan=False)]  # seconds since 1970
+Duration = Annotated[float, Field(ge=0.0, le=1e9, allow_inf_nan=False)]  # by a clock that nobody sets
 Seconds = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]  # a duration, or a difference of clocks
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 HostName = Annotated[str, Field(pattern=HOST_NAME)]

@@ -9,6 +9,7 @@ from contract.folder.bounds import (
     MAX_NOTES,
     MAX_RANKS,
     MAX_VALUES,
+    Duration,
     HostName,
     Int4,
     Int8,
@@ -29,6 +30,12 @@ class _Event(FolderRecord):
 
     attempt: Int4
     at: Moment  # seconds since 1970, by the clock of rank 0's host
+
+
+class _End(_Event):
+    """The fields of every event that ends an attempt."""
+
+    ran_s: Duration | None = None  # since `started`, by a clock that nobody sets; None: never started, or an older job
 
 
 class Started(_Event):
@@ -83,7 +90,7 @@ class Saved(_Event):
     error: Line | None = None
 
 
-class Paused(_Event):
+class Paused(_End):
     """All ranks stopped after the same step, on a signal; the next attempt continues from `saved_step`."""
 
     kind: Literal["paused"] = "paused"
@@ -101,7 +108,7 @@ class Paused(_Event):
         return self
 
 
-class Stopped(_Event):
+class Stopped(_End):
     """Every rank ended after the cluster asked it to, and none reported a saved state: not done, and no failure."""
 
     kind: Literal["stopped"] = "stopped"
@@ -119,7 +126,7 @@ class Noticed(_Event):
     metrics: Line  # a sentence: which tracker, where, and what to set
 
 
-class Finished(_Event):
+class Finished(_End):
     """The run took all its steps."""
 
     kind: Literal["finished"] = "finished"
@@ -127,7 +134,7 @@ class Finished(_Event):
     outputs: bool = False  # outputs.json has the record of this attempt
 
 
-class Failed(_Event):
+class Failed(_End):
     """The attempt failed."""
 
     kind: Literal["failed"] = "failed"

@@ -4,6 +4,7 @@ submitit's local executor does not serve here: another process sees its running 
 them. Neither does torchrun: its ranks start sessions of their own and outlive torchrun.
 """
 
+import math
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 
 import psutil
 
@@ -37,7 +39,9 @@ from scheduler.clusters.cluster import (
 from scheduler.clusters.local_processes import JobProcesses, Seen
 from scheduler.clusters.outer_job import is_of_outer_job
 from scheduler.submit.tools import agent_folder
+from store.clock import now
 
+SEEN_S = 3.0  # a child that was seen to live so lately has ended now
 QUEUE_FULL_S = 10.0  # without submissions after the machine could start no process
 PID = re.compile(r"[1-9][0-9]{0,8}")
 
@@ -51,7 +55,8 @@ class Local:
         """`ranks` is the number of ranks that may run at once, which the report shows."""
         self._ranks = ranks
         self._children: dict[str, subprocess.Popen[bytes]] = {}
-        self._exit_codes: dict[str, int] = {}  # of children that have ended; negative: the signal
+        self._ended: dict[str, Gone] = {}  # children that have ended
+        self._looked_at = -math.inf  # by a clock that nobody sets
         self._processes = JobProcesses()
         self._queue_full_until = 0.0
 
@@ -146,17 +151,20 @@ class Local:
 
     def _reap_children(self) -> None:
         """Collect the exit codes of all children: without that, an ended child stays a zombie."""
+        present = time.monotonic()
+        at = now() if present - self._looked_at < SEEN_S else None  # this worker may have been stopped meanwhile
+        self._looked_at = present
         for job_id, child in list(self._children.items()):
             if (code := child.poll()) is not None:
                 # several threads may do this at once, and each must find the job in one of the two dictionaries
-                self._exit_codes[job_id] = code
+                self._ended[job_id] = _ended(code, at)
                 self._children.pop(job_id, None)
 
     def _job_status(self, job_id: str) -> JobStatus:
         if job_id in self._children:
             return Alive()
-        if job_id in self._exit_codes:
-            return _ended(self._exit_codes[job_id])
+        if job_id in self._ended:
+            return self._ended[job_id]
         job_host = job_id.rpartition("@")[2].rpartition(":")[0]
         if job_host != host():
             return Unknown(f"the job is on {job_host}, this worker on {host()}")
@@ -185,11 +193,11 @@ class Local:
         return any(group == pid and name == job.name for _, group, name in self._processes.groups())
 
 
-def _ended(code: int) -> Gone:
+def _ended(code: int, at: datetime | None) -> Gone:
     """Return the end of a first process; `code` is its exit code, or minus the number of its signal."""
-    if code < 0:
-        return gone(EndKind.SIGNALED, signal.Signals(-code).name)
-    return gone(EndKind.EXITED, exit_code=code)
+    is_signal = code < 0
+    end = gone(EndKind.SIGNALED, signal.Signals(-code).name) if is_signal else gone(EndKind.EXITED, exit_code=code)
+    return end._replace(end=end.end.model_copy(update={"at": at}))
 
 
 def _command(job: JobRequest) -> list[str]:
@@ -208,9 +216,11 @@ def _pid(job_id: str) -> int | None:
 
 def _queued_job(leader: psutil.Process, name: str) -> QueuedJob | None:
     try:
-        seconds, user = int(time.time() - leader.create_time()), leader.username()
+        # read anew: an object that psutil keeps has the start by the clock as it was before somebody set it
+        begun, user = psutil.Process(leader.pid).create_time(), leader.username()
     except psutil.Error:  # the process ended a moment ago
         return None
+    seconds = max(0, int(time.time() - begun))
     return QueuedJob(
         job_id=local_job_id(name, leader.pid),
         name=name,

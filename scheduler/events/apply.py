@@ -6,16 +6,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from contract.folder.events import Event, Noticed, Points, Resumed, Saved, Started
-from contract.lifecycle.state import State
+from contract.folder.events import Event, Failed, Finished, Noticed, Paused, Points, Resumed, Saved, Started, Stopped
+from contract.lifecycle.state import LIVE, State
 from contract.metric_names import CHECKPOINT_BYTES, CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from contract.spec.any_run import read_run
 from scheduler.events.folder_state import FolderState
 from scheduler.events.losses import count_repeated, note_losses_of_folder, note_torn_line, note_tracker
-from scheduler.events.moments import Moments
+from scheduler.events.moments import Moments, end_of
 from scheduler.events.report import RunReport
 from scheduler.outcome.decide import Wait, decide, decide_on_event
 from scheduler.outcome.outputs import accepted_artifacts
+from scheduler.outcome.ran_for import observed_seconds, reported_seconds
 from scheduler.outcome.retry import Outcome
 from store import changes, runs, transitions
 from store.artifacts.artifacts import insert_artifacts
@@ -110,16 +111,27 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: Newest, step: i
             job.clock_shift_s = moments.shift_s
         else:
             at = moments.of_event(event.at)
+        if isinstance(event, Finished | Failed | Paused | Stopped) and run.state in LIVE and job.ran_s is None:
+            job.ran_s = reported_seconds(job, event)
         _carry_out(db, run, job, decide_on_event(run, job, event, report.outputs), at)
     count_repeated(db, run, events)
-    if report.evidence and not report.more:
-        outcome = decide(run, job, report.evidence)
-        if outcome and not isinstance(outcome, Wait):
-            job.is_gone = True
-            _carry_out(db, run, job, outcome, moments.of_end(report.evidence, report.last_sign))
-            note_torn_line(run, report)
+    if not report.more:
+        _end_by_evidence(db, run, job, report, moments)
     if run.state is State.DONE and before is not State.DONE:
         _store_artifacts(db, run, report)
+
+
+def _end_by_evidence(db: Session, run: Run, job: Job, report: RunReport, moments: Moments) -> None:
+    """Carry out what follows from the end of the run's job, if that can be decided."""
+    if report.evidence is None:
+        return
+    outcome = decide(run, job, report.evidence)
+    if outcome and not isinstance(outcome, Wait):
+        end = end_of(report.evidence, report.last_sign)
+        job.is_gone = True
+        job.ran_s = observed_seconds(job, end) if job.ran_s is None else job.ran_s
+        _carry_out(db, run, job, outcome, moments.of_end(end))
+        note_torn_line(run, report)
 
 
 def _store_artifacts(db: Session, run: Run, report: RunReport) -> None:

@@ -2,7 +2,8 @@
 
 The moment of reading proves nothing: a service that was off reads hours of a run at once. The clock of a host may be
 minutes wrong, so no moment is earlier than the run's last move or later than the present; and where the start of an
-attempt lies outside, the same shift moves its later events, so that its duration is right.
+attempt lies outside, the same shift moves its later events. How long an attempt ran is no difference of such moments
+where the job has measured it itself: a clock may be set while it runs.
 """
 
 from contextlib import suppress
@@ -10,10 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from contract.folder.files.untrusted_file import UnreadableFileError, stat_file
 from contract.folder.run_folder import EVENTS, LOG, RunFolder
-from contract.lifecycle.job_end import EndKind
 from scheduler.outcome.evidence import Evidence
-
-SEEN_AT_ONCE = (EndKind.EXITED, EndKind.SIGNALED)  # this machine tells its own child's end within a tick
 
 
 class Moments:
@@ -33,16 +31,20 @@ class Moments:
         """Return when another event of the attempt happened."""
         return self._bound(_moment(at) + timedelta(seconds=self.shift_s))
 
-    def of_end(self, evidence: Evidence, last_sign: float | None) -> datetime:
-        """Return when a job ended: as its cluster says, else with its last sign of life."""
-        end = evidence.gone.end
-        if end.at is not None:
-            return self._bound(end.at)
-        return self._until if last_sign is None or end.kind in SEEN_AT_ONCE else self._bound(_moment(last_sign))
+    def of_end(self, end: datetime | None) -> datetime:
+        """Return when an attempt ended; the present moment counts where that is not known."""
+        return self._bound(self._until if end is None else end)
 
     def _bound(self, at: datetime) -> datetime:
         self._since = max(self._since, min(at, self._until))
         return self._since
+
+
+def end_of(evidence: Evidence, last_sign: float | None) -> datetime | None:
+    """Return when a job ended: as its cluster says, else with its last sign of life; None if nothing shows it."""
+    if evidence.gone.end.at is not None:
+        return evidence.gone.end.at
+    return None if last_sign is None else _moment(last_sign)
 
 
 def read_last_sign(folder: RunFolder, attempt: int) -> float | None:

@@ -26,9 +26,9 @@ from scheduler.outcome.exit_cause import (
     may_report_more,
     reported_failure_cause,
     reported_pause_cause,
-    trained_for,
 )
 from scheduler.outcome.outputs import missing_output
+from scheduler.outcome.ran_for import reported_seconds
 from scheduler.outcome.retry import Outcome, decide_retry, refuse_retry
 from store.tables import Job, Run
 from store.transitions import JobExit, Transition
@@ -71,9 +71,8 @@ def decide_on_event(run: Run, job: Job, event: Event, outputs: OutputsRecord | N
         case Stopped(signal=signal) if not run.stop_requested_at:
             return Outcome(Transition(State.PAUSED, RunStopped(signal=signal), reported_cause=ExitCause.PREEMPTED))
         case Paused(step=step, reason=message):
-            trained = trained_for(run, job, event)
-            cause = reported_pause_cause(run, event, trained)
-            reason = RunPaused(step=step, message=message, cause=cause, trained_s=trained.total_seconds())
+            cause = reported_pause_cause(run, job, event)
+            reason = RunPaused(step=step, message=message, cause=cause, trained_s=reported_seconds(job, event))
             return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
     return None
 

@@ -12,6 +12,7 @@ from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
 from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
 from scheduler.outcome.excluded_hosts import failed_hosts
+from scheduler.outcome.ran_for import reported_seconds
 from store.tables import Job, Run
 
 LINGER = timedelta(seconds=60)  # for so long a shared file system may not show what a node has written
@@ -69,13 +70,7 @@ def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 
 
-def trained_for(run: Run, job: Job, paused: Paused) -> timedelta:
-    """Return for how long an attempt trained before it paused."""
-    started_at = job.started_at or run.moved_at  # an earlier version stored no start of a job
-    return timedelta(seconds=paused.at + job.clock_shift_s - started_at.timestamp())
-
-
-def reported_pause_cause(run: Run, paused: Paused, trained: timedelta) -> ExitCause:
+def reported_pause_cause(run: Run, job: Job, paused: Paused) -> ExitCause:
     """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
 
     Some clusters warn of a preemption by the same signal.
@@ -84,4 +79,6 @@ def reported_pause_cause(run: Run, paused: Paused, trained: timedelta) -> ExitCa
     if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
         return ExitCause.PREEMPTED
     warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))
-    return ExitCause.TIME_LIMIT if trained + STARTUP >= warned else ExitCause.PREEMPTED
+    trained_s = reported_seconds(job, paused)
+    is_due = trained_s is None or timedelta(seconds=trained_s) + STARTUP >= warned
+    return ExitCause.TIME_LIMIT if is_due else ExitCause.PREEMPTED

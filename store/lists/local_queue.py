@@ -1,15 +1,15 @@
 """The queue of a cluster that this service fills itself: which runs have its ranks, which runs wait, and their pace."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import LIVE, State
+from store.run_times import attempts
 from store.runs import waiting_for
-from store.tables import Run, now
+from store.tables import Run
 
 MAX_AHEAD = 200  # runs; an estimate beyond so many is none
 PACE_RUNS = 5  # newest runs of an experiment that show its pace
@@ -60,16 +60,12 @@ def _paces(db: Session, experiments: Collection[int]) -> dict[int, float]:
         return {}
     found = {}
     for experiment in experiments:
-        # an interrupted run spent an unknown part of its time between two attempts
+        # an interrupted run may have repeated steps
         trained = (Run.experiment_id == experiment, Run.step > 0, Run.started_at.is_not(None), Run.attempt == 1)
-        query = select(Run.started_at, Run.ended_at, Run.step).where(*trained).order_by(Run.number.desc())
-        rows = db.execute(query.limit(PACE_RUNS)).all()
-        if rows:
-            seconds = sum(_seconds(started_at, ended_at) for started_at, ended_at, _ in rows)
-            found[experiment] = seconds / sum(step for _, _, step in rows)
+        query = select(Run.id, Run.step).where(*trained).order_by(Run.number.desc())
+        steps = dict(db.execute(query.limit(PACE_RUNS)).all())
+        times = attempts(db, Run.id, Run.id.in_(steps))
+        known = {run_id: seconds for run_id, (one,) in times.items() if (seconds := one.seconds)}
+        if known:
+            found[experiment] = sum(known.values()) / sum(steps[run_id] for run_id in known)
     return found
-
-
-def _seconds(started_at: datetime | None, ended_at: datetime | None) -> float:
-    assert started_at is not None
-    return max(0.0, ((ended_at or now()) - started_at).total_seconds())

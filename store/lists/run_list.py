@@ -35,6 +35,7 @@ class ListedRun(NamedTuple):
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+    ran_s: float | None
     step: int
     steps: int
     latest: dict[str, float | None]
@@ -49,6 +50,7 @@ class ListedJob(NamedTuple):
     """The current job of a listed run."""
 
     external_id: str | None
+    started_at: datetime | None
     is_gone: bool
     pending_reason: PendingReason | None
     pending_detail: str | None

@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +10,11 @@ from sqlalchemy.orm import Session
 
 from contract.api.checkpoint_advice import CheckpointHistory
 from contract.lifecycle.exit_cause import ExitCause
-from contract.lifecycle.state import State
 from contract.metric_names import CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
+from store import run_times
 from store.metrics import curves, series
 from store.metrics.table import Series
-from store.tables import Job, Move, Restart, Run, now
+from store.tables import Job, Restart, Run
 
 FROM_OUTSIDE = (ExitCause.PREEMPTED, ExitCause.NODE_FAILURE, ExitCause.LOST)
 NO_INTERRUPTION = (
@@ -31,17 +29,6 @@ class _Trained(NamedTuple):
 
     id: int
     attempt: int
-    retries_after: int
-    started_at: datetime
-    ended_at: datetime | None
-
-
-class _Moved(NamedTuple):
-    """A change of a run's state."""
-
-    run_id: int
-    new: State
-    at: datetime
 
 
 class Interruption(NamedTuple):
@@ -53,12 +40,12 @@ class Interruption(NamedTuple):
 
 def observed(db: Session, experiment_id: int, *, interval_s: float | None) -> list[CheckpointHistory]:
     """Return what was measured of an experiment's runs, for each number of ranks."""
-    columns = (Run.id, Run.world, Run.attempt, Run.retries_after, Run.started_at, Run.ended_at)
-    begun = select(*columns).where(Run.experiment_id == experiment_id, Run.started_at.is_not(None))
+    begun = select(Run.id, Run.world, Run.attempt)
     by_world: dict[int, list[_Trained]] = defaultdict(list)
-    for run_id, world, attempt, after, started_at, ended_at in db.execute(begun):
-        assert started_at is not None  # the query selects runs that have begun
-        by_world[world].append(_Trained(run_id, attempt, after, started_at, ended_at))
+    for run_id, world, attempt in db.execute(
+        begun.where(Run.experiment_id == experiment_id, Run.started_at.is_not(None))
+    ):
+        by_world[world].append(_Trained(run_id, attempt))
     return [_of(db, world, by_world[world], interval_s) for world in sorted(by_world)]
 
 
@@ -70,7 +57,7 @@ def _of(db: Session, world: int, trained: Sequence[_Trained], interval_s: float 
     return CheckpointHistory(
         world=world,
         runs=len(trained),
-        trained_s=_trained_s(db, trained),
+        trained_s=_trained_s(db, ids),
         interruptions=len(undone),
         paused=len(ended) - len(undone),
         lost_steps=sum(one.lost_steps or 0 for one in ended),
@@ -107,19 +94,7 @@ def _mean(db: Session, run_ids: Sequence[int], name: str) -> tuple[int, float | 
     return count, total / count if count else None
 
 
-def _trained_s(db: Session, trained: Sequence[_Trained]) -> float:
-    """Return the seconds in which runs were running, without the time between attempts."""
-    again = {run.id for run in trained if run.attempt > 1 or run.retries_after}
-    once = sum(_seconds(run.started_at, run.ended_at) for run in trained if run.id not in again)
-    query = select(Move.run_id, Move.new, Move.at).where(Move.run_id.in_(again)).order_by(Move.run_id, Move.id)
-    moves = [_Moved(*row) for row in db.execute(query)]
-    return once + sum(_running_s(list(mine)) for _, mine in groupby(moves, key=lambda move: move.run_id))
-
-
-def _running_s(moves: Sequence[_Moved]) -> float:
-    ends: list[datetime | None] = [move.at for move in moves[1:]] + [None]
-    return sum(_seconds(move.at, end) for move, end in zip(moves, ends, strict=True) if move.new == State.RUNNING)
-
-
-def _seconds(start: datetime, end: datetime | None) -> float:
-    return ((end or now()) - start).total_seconds()
+def _trained_s(db: Session, run_ids: Sequence[int]) -> float:
+    """Return the seconds in which runs were running, as far as they are known."""
+    found = run_times.attempts(db, Run.id, Run.id.in_(run_ids))
+    return sum(one.seconds or 0.0 for several in found.values() for one in several)

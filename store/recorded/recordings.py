@@ -1,6 +1,7 @@
 """Experiments and runs that were carried out elsewhere: they are done when they are stored, and nothing starts them."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -89,4 +90,12 @@ def _row(experiment_id: int, number: int, key: str, run: RecordedRun, source: st
         "notes": run.notes,
         "started_at": run.started_at,
         "ended_at": ended_at if run.started_at is None else max(run.started_at, ended_at),
+        "ran_s": _seconds(run.started_at, run.ended_at),
     }
+
+
+def _seconds(begin: datetime | None, end: datetime | None) -> float | None:
+    """Return the seconds between two moments; None if one is not known, or if the end is the earlier one."""
+    if begin is None or end is None or end < begin:
+        return None
+    return (end - begin).total_seconds()

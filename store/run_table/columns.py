@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Float, cast, func, literal, select
+from sqlalchemy import Float, case, cast, func, literal, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import FunctionElement
@@ -28,7 +28,10 @@ class Kind(StrEnum):
 
 
 class SecondsBetween(FunctionElement[float]):
-    """The seconds from one moment to another, which each database computes by its own functions."""
+    """The seconds from one moment to a later one, which each database computes by its own functions.
+
+    Null if the other one is not later: a clock was set back between them, so the time is not known.
+    """
 
     type = Float()
     inherit_cache = True
@@ -37,13 +40,15 @@ class SecondsBetween(FunctionElement[float]):
 @compiles(SecondsBetween, "sqlite")
 def _in_sqlite(element: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
     start, end = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"((julianday({end}) - julianday({start})) * 86400.0)"
+    seconds = f"((julianday({end}) - julianday({start})) * 86400.0)"
+    return f"(CASE WHEN {seconds} >= 0 THEN {seconds} END)"
 
 
 @compiles(SecondsBetween, "postgresql")
 def _in_postgresql(element: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
     start, end = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"CAST(extract(epoch FROM ({end}) - ({start})) AS DOUBLE PRECISION)"
+    seconds = f"CAST(extract(epoch FROM ({end}) - ({start})) AS DOUBLE PRECISION)"
+    return f"(CASE WHEN {seconds} >= 0 THEN {seconds} END)"
 
 
 @dataclass(frozen=True, eq=False)  # an expression of SQL has no equality
@@ -60,6 +65,7 @@ class BuiltIn:
 
 
 IN_UTC = "; a query's time is UTC, unless it names its zone: 2026-11-26T08:00+01:00"
+CURRENT_START = select(Job.started_at).where(Job.id == Run.current_job_id).correlate(Run).scalar_subquery()
 STEP_NAME = select(Step.name).where(Step.id == Run.step_id).scalar_subquery()
 
 
@@ -68,6 +74,9 @@ def built_ins() -> dict[str, BuiltIn]:
     moment = literal(now(), UtcDateTime())
     ended = func.coalesce(Run.ended_at, moment)
     begun = func.coalesce(Run.started_at, ended)
+    # what an attempt that goes on has run so far is added to the attempts before it
+    so_far = func.coalesce(Run.ran_s, 0.0) + func.coalesce(SecondsBetween(CURRENT_START, moment), 0.0)
+    ran = case((Run.state == State.RUNNING, so_far), else_=Run.ran_s)
     progress = cast(Run.step, Float) / func.nullif(Run.steps, 0)
     states, causes = tuple(map(str, State)), tuple(map(str, ExitCause))
     columns = (
@@ -90,9 +99,7 @@ def built_ins() -> dict[str, BuiltIn]:
         BuiltIn("created", Kind.MOMENT, f"when the run was stored{IN_UTC}", Run.created_at),
         BuiltIn("started", Kind.MOMENT, f"when the first attempt began{IN_UTC}", Run.started_at, can_be_null=True),
         BuiltIn("ended", Kind.MOMENT, f"when the run ended{IN_UTC}", Run.ended_at, can_be_null=True),
-        BuiltIn(
-            "duration", Kind.DURATION, "time since the start", SecondsBetween(Run.started_at, ended), can_be_null=True
-        ),
+        BuiltIn("duration", Kind.DURATION, "time for which its attempts ran", ran, can_be_null=True),
         BuiltIn(
             "waited", Kind.DURATION, "time before the start", SecondsBetween(Run.created_at, begun), can_be_null=True
         ),

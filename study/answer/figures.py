@@ -42,7 +42,7 @@ SECONDS = {
     TO_TARGET: "time to the target accuracy",
     STEP_S: "time of a step",
     COMMUNICATION_S: "communication of a step",
-    RUN_S: "time from start to end",
+    RUN_S: "running time",
 }
 LOSSES = {LOSS: "last training loss", HELDOUT_LOSS: "last held-out loss"}
 

@@ -42,6 +42,8 @@ def test_the_scheduler_reads_what_the_agent_writes(tmp_path: Path) -> None:
     assert isinstance(started, Started)
     assert (started.attempt, started.world, len(started.hosts), started.steps) == (1, 2, 2, 7)
     assert isinstance(finished, Finished)
+    assert finished.ran_s is not None
+    assert 0.0 <= finished.ran_s <= finished.at - started.at + 1.0
     holder = folder.read_claim(1)
     assert holder is not None
     assert holder.startswith("bigbatch-cafe-1@")

@@ -14,7 +14,7 @@ from store.lists.local_queue import LocalQueue, QueuedRun
 from store.session import transaction
 from store.tables import Run, now
 from tests.testing.api import SPEC, post
-from tests.testing.stored_runs import TO_RUNNING, move
+from tests.testing.stored_runs import TO_RUNNING, current_job, move
 
 UNKNOWN = "when it starts is not known before the runs ahead of it have trained some steps"
 
@@ -31,7 +31,8 @@ def test_a_queued_run_names_the_runs_that_have_its_ranks_and_when_it_starts(both
     assert reason_of(both, 3) == f"{held}; run 2 comes first; {UNKNOWN}"
     with transaction(engine) as db:
         run = db.get_one(Run, 1)
-        run.started_at, run.step = now() - timedelta(seconds=1000), run.steps // 2
+        run.step = run.steps // 2
+        current_job(db, run).started_at = now() - timedelta(seconds=1000)
     minutes = round(1000 / 60)
     assert reason_of(both, 2) in {f"{held}; it starts in about {minutes + late} min" for late in range(3)}
     waits = reason_of(both, 3)

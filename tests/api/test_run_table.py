@@ -54,7 +54,7 @@ def table(both: TestClient, engine: Engine) -> TestClient:
                 move(db, db.get_one(Run, run_id), state)
         end_attempt(db, db.get_one(Run, 6), ExitCause.OUT_OF_MEMORY, None)
         move(db, db.get_one(Run, 6), State.FAILED)
-        began = {"started_at": now() - timedelta(hours=3), "ended_at": now() - timedelta(hours=1)}
+        began = {"started_at": now() - timedelta(hours=3), "ran_s": 7200.0}
         db.execute(update(Run).where(Run.id == 6).values(**began))
     return both
 

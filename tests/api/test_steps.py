@@ -1,7 +1,6 @@
 """Workflows by REST: posted, drafted, shown as a graph, stopped and retried."""
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from store.session import snapshot, transaction
 from store.steps.table import Step
-from store.tables import Run
+from store.tables import Job, Run
 from tests.testing.api import SPEC, post
 from tests.testing.workflows import document, end_run, end_step_runs, engine, program, runs_of, step
 
@@ -82,8 +81,6 @@ def test_the_end_is_predicted_from_the_durations_of_the_last_time(client: TestCl
         end_step_runs(context, name, loss=1.0, heldout_accuracy=0.5)
         plan(context)
     assert set(states(client).values()) == {"done"}
-    with transaction(context.engine) as db:
-        db.execute(update(Step).values(expanded_at=Step.created_at))
     post(client, WORKFLOW)
     found = graph(client, 2)
     assert found["predicted_end"] is not None
@@ -99,12 +96,11 @@ def test_a_step_that_took_a_result_says_nothing_about_its_duration(client: TestC
             plan(context)
         with transaction(context.engine) as db:
             db.execute(update(Run).where(Run.experiment_id == experiment_id).values(taken_from=taken_from))
-            steps = db.scalars(select(Step).where(Step.experiment_id == experiment_id))
-            for one in steps:
-                assert one.ended_at is not None
-                one.expanded_at = one.ended_at - timedelta(seconds=600 if taken_from is None else 1)
+            seconds = 600 if taken_from is None else 1
+            mine = select(Run.id).where(Run.experiment_id == experiment_id)
+            db.execute(update(Job).where(Job.run_id.in_(mine)).values(ran_s=seconds))
     post(client, WORKFLOW)
-    assert [one["duration_s"] for one in graph(client, 3)["steps"]] == [pytest.approx(600.0)] * 3
+    assert [one["duration_s"] for one in graph(client, 3)["steps"]] == [pytest.approx(600.0, abs=10)] * 3
 
 
 def test_an_experiment_without_steps_has_an_empty_graph(client: TestClient) -> None:

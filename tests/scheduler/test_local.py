@@ -33,6 +33,11 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Local]:
         yield cluster
 
 
+def timeless(status: JobStatus) -> JobStatus:
+    """Return the status without the moment of an end."""
+    return status._replace(end=status.end.model_copy(update={"at": None})) if isinstance(status, Gone) else status
+
+
 def test_another_process_sees_the_job_and_finds_it_by_name(cluster: Local, local_job: JobRequest) -> None:
     job_id = cluster.submit(local_job)
     other = Local()  # has not started the job, as a worker after a restart
@@ -103,7 +108,7 @@ def test_two_threads_that_see_the_end_at_once_both_get_the_exit_code(
 
     monkeypatch.setattr(subprocess.Popen, "poll", overtaken)
     statuses.append(status_of(cluster, job_id))
-    assert statuses == [gone(EndKind.EXITED, exit_code=3)] * 2
+    assert [timeless(status) for status in statuses] == [gone(EndKind.EXITED, exit_code=3)] * 2
 
 
 def test_an_ended_job_without_a_query_for_its_status_leaves_no_zombie(
@@ -130,8 +135,24 @@ def test_the_end_of_a_job_has_its_exit_code_or_signal(
 ) -> None:
     run_code(monkeypatch, f"import os, sys; {code}")
     job_id = cluster.submit(local_job)
-    assert wait_for_end(cluster, job_id) == end
-    assert status_of(cluster, job_id) == end, "also for a second query"
+    first = wait_for_end(cluster, job_id)
+    assert timeless(first) == end
+    assert status_of(cluster, job_id) == first, "also for a second query"
+
+
+def test_a_worker_that_looks_late_does_not_know_when_a_job_ended(
+    cluster: Local, local_job: JobRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the worker's process was stopped while the job ended."""
+    run_code(monkeypatch, "")
+    for late_s, is_known in ((0.5, True), (60.0, False)):
+        cluster.status([])
+        child = psutil.Process(int((job_id := cluster.submit(local_job)).rpartition(":")[2]))
+        wait_for("the job's end", lambda child=child: child.status() == psutil.STATUS_ZOMBIE)
+        cluster._looked_at -= late_s
+        status = status_of(cluster, job_id)
+        assert isinstance(status, Gone)
+        assert (status.end.at is not None) is is_known
 
 
 def test_a_job_gets_no_secret_of_the_service(

@@ -1,7 +1,8 @@
 """Moments of runs: what the events and the cluster say counts, not when the service read it."""
 
 import os
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
@@ -50,10 +51,8 @@ def long_ago(minutes: float) -> float:
     return (now() - timedelta(minutes=minutes)).timestamp()
 
 
-def seconds_of(run: Run) -> float:
-    assert run.started_at
-    assert run.ended_at
-    return round((run.ended_at - run.started_at).total_seconds(), 3)
+def seconds_of(run: Run) -> float | None:
+    return None if run.ran_s is None else round(run.ran_s, 3)
 
 
 def moves_of(context: Context, run_id: int) -> list[tuple[State, datetime]]:
@@ -191,3 +190,74 @@ def test_a_job_found_by_its_name_was_accepted_when_it_was_submitted(
     ingest(context)
     run = read(context, run_id)
     assert (run.state, seconds_of(run)) == (State.DONE, TRAINED_S)
+
+
+@pytest.mark.parametrize("set_back_s", [0.0, 7200.0])
+def test_no_time_between_two_attempts_counts_and_no_clock_that_was_set(
+    context: Context, puppet: Puppet, run_ids: list[int], set_back_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: 11 s, a service that was off for 45 s and a second attempt were 62 s; -7,152 s with a clock set back."""
+    submit_queued(context)
+    run_id, begun = run_ids[0], now().timestamp()
+    paused = Paused(attempt=1, at=begun + 0.1, ran_s=4.0, step=3, saved_step=3, reason="SIGTERM on rank 0")
+    report(context, run_id, started(begun), paused)
+    ingest(context)
+    puppet.answers[str(job_of(context, run_id).external_id)] = gone(EndKind.EXITED, exit_code=85)
+    ingest(context)
+    assert seconds_of(read(context, run_id)) == 4.0
+    clock = clock_of_service(monkeypatch, 45.0 - set_back_s)
+    submit_queued(context)
+    report(context, run_id, started(clock().timestamp(), attempt=2))
+    report(context, run_id, Finished(attempt=2, at=clock().timestamp(), ran_s=7.0, step=4))
+    ingest(context)
+    run = read(context, run_id)
+    assert (run.state, run.attempt, seconds_of(run)) == (State.DONE, 2, 11.0)
+    assert run.started_at
+    assert run.ended_at
+    assert run.ended_at >= run.started_at
+    (first, second) = ended_attempts(context, run_id)
+    assert (first.ran_s, second.ran_s) == (4.0, 7.0)
+
+
+def clock_of_service(monkeypatch: pytest.MonkeyPatch, by_s: float) -> Callable[[], datetime]:
+    """Set the service's clock."""
+
+    def moved() -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=by_s)
+
+    monkeypatch.setattr("store.clock.now", moved)
+    return moved
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_a_time_that_nothing_shows_is_not_known(context: Context, puppet: Puppet, run_id: int, attempts: int) -> None:
+    """A job of an earlier version, whose clock was set back while it ran, reports moments alone."""
+    begun = long_ago(30)
+    report(context, run_id, started(begun))
+    ingest(context)
+    if attempts == 1:
+        report(context, run_id, Finished(attempt=1, at=begun - 7152, step=4))
+    else:
+        report(context, run_id, Paused(attempt=1, at=begun - 7152, step=3, saved_step=3, reason="SIGTERM on rank 0"))
+        events = context.folder_of(read(context, run_id)).events
+        os.utime(events, (begun - 7152, begun - 7152))
+        ingest(context)
+        puppet.answers[str(job_of(context, run_id).external_id)] = gone(EndKind.EXITED, exit_code=85)
+        ingest(context)
+        submit_queued(context)
+        at = now().timestamp()
+        report(context, run_id, started(at, 2), Finished(attempt=2, at=at, ran_s=7.0, step=4))
+    ingest(context)
+    run = read(context, run_id)
+    assert (run.state, run.ran_s) == (State.DONE, None)
+    assert ended_attempts(context, run_id)[0].ran_s is None
+
+
+def test_a_job_that_its_cluster_ended_ran_until_then(far_context: Context, far: Far, far_run_id: int) -> None:
+    submit_earlier(far_context, far_run_id, OFF)
+    begun = long_ago(30)
+    report(far_context, far_run_id, started(begun))
+    ingest(far_context)
+    end = datetime.fromtimestamp(begun + TRAINED_S, UTC)
+    run = report_gone(far_context, far, far_run_id, Gone(JobEnd(kind=EndKind.TIME_LIMIT, at=end), ExitCause.CANCELLED))
+    assert seconds_of(run) == TRAINED_S

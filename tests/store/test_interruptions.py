@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine, select, update
 
 from contract.folder.events import Points, Resumed
 from contract.lifecycle.exit_cause import ExitCause
@@ -10,7 +10,7 @@ from contract.lifecycle.state import State
 from store import runs
 from store.metrics import interruptions, points, restarts
 from store.session import transaction
-from store.tables import Move, Run, now
+from store.tables import Job, Run, now
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import end_attempt
 from tests.testing.stored_runs import move as move_row
@@ -22,7 +22,6 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
     sqlite_engine: Engine, experiment: Experiment
 ) -> None:
     """Four attempts: a node that fails, a pause that undoes nothing, another failure, a failure of the run's own."""
-    start = now() - timedelta(hours=10)
     with transaction(sqlite_engine) as db:
         id_, (run_id,) = runs.create(db, experiment())
         run = db.get_one(Run, run_id)
@@ -40,8 +39,8 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
             if lost is not None:
                 restarts.store_restarts(db, run_id, [Resumed(attempt=number + 1, at=0.0, step=0, lost_steps=lost)])
         db.flush()
-        for hour, move in enumerate(db.query(Move).order_by(Move.id).all()[1:]):
-            move.at = start + timedelta(minutes=30 * hour)
+        for job in db.scalars(select(Job)):
+            job.ran_s = 30.0 * 60
         measured = [
             Points(attempt=1, at=0, step=s, values={"checkpoint_stall_s": s, "checkpoint_write_s": 9}) for s in (1, 3)
         ]
@@ -49,7 +48,7 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
     with transaction(sqlite_engine) as db:
         (history,) = interruptions.observed(db, id_, interval_s=600.0)
     assert (history.world, history.runs, history.interruptions, history.paused, history.lost_steps) == (2, 1, 2, 1, 30)
-    assert history.trained_s == 4 * 30 * 60  # each attempt ran for one of its four stretches
+    assert history.trained_s == 4 * 30 * 60  # of each attempt, whatever lies between
     assert (history.saves, history.cost_s, history.write_s, history.interval_s) == (2, 2.0, 9.0, 600.0)
 
 
@@ -59,8 +58,10 @@ def test_runs_that_nothing_happened_to_count_their_time_alone(sqlite_engine: Eng
         for run_id in ids[:2]:  # the third never starts
             for state in LIFE:
                 move_row(db, db.get_one(Run, run_id), state)
-        db.execute(update(Run).where(Run.id.in_(ids[:2])).values(started_at=now() - timedelta(hours=1)))
-        db.execute(update(Run).where(Run.id == ids[0]).values(ended_at=now() - timedelta(minutes=30)))
+        db.execute(update(Job).values(started_at=now() - timedelta(hours=1)))
+        end_attempt(db, db.get_one(Run, ids[0]), ExitCause.DONE, None)
+        move_row(db, db.get_one(Run, ids[0]), State.DONE)
+        db.execute(update(Job).where(Job.run_id == ids[0]).values(ran_s=30.0 * 60))
     with transaction(sqlite_engine) as db:
         (history,) = interruptions.observed(db, id_, interval_s=None)
     assert (history.runs, history.interruptions, history.saves, history.cost_s) == (2, 0, 0, None)

@@ -40,7 +40,7 @@ from contract.spec.experiment import ExperimentSpec
 from store import runs
 from store.metrics import points
 from store.session import transaction
-from store.tables import Experiment, Move, Restart, Run, now
+from store.tables import Experiment, Job, Move, Restart, Run, now
 from tests.testing.seed_clusters import report_clusters
 from tests.testing.stored_runs import add_job, current_job, end_attempt
 from tests.testing.stored_runs import move as move_row
@@ -148,7 +148,10 @@ def _age(db: Session, run: Run, created: datetime, *, ended: bool) -> None:
             times["started_at"] = at
     if ended and run.ended_at:
         times["ended_at"] = at
-    db.execute(update(Run).where(Run.id == run.id).values(**times, moved_at=at))
+    begun = times.get("started_at")
+    ran_s = (at - begun).total_seconds() if begun and "ended_at" in times else None
+    db.execute(update(Run).where(Run.id == run.id).values(**times, moved_at=at, ran_s=ran_s))
+    db.execute(update(Job).where(Job.id == run.current_job_id).values(started_at=begun, ran_s=ran_s))
     db.refresh(run)
 
 

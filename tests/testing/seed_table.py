@@ -91,6 +91,7 @@ def _row(
         "moved_at": ended,
         "started_at": started,
         "ended_at": ended,
+        "ran_s": (ended - started).total_seconds(),
     }
 
 
@@ -100,7 +101,9 @@ def _add_jobs(db: Session, ids: Sequence[int], rows: Sequence[dict[str, Any]]) -
             **{"run_id": run_id, "attempt": 1, "name": f"bigbatch-{run_id:06d}-1", "cluster": "slurm"},
             **{
                 "is_gone": True,
+                "started_at": row["started_at"],
                 "ended_at": row["ended_at"],
+                "ran_s": row["ran_s"],
                 "exit_cause": CAUSES[row["state"]],
                 "exit_step": row["step"],
             },

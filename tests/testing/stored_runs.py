@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import FreeText, Reason
-from contract.lifecycle.state import State
+from contract.lifecycle.state import ENDED, State
 from store import transitions
 from store.tables import Job, Run, now
 from store.transitions import Transition
@@ -33,7 +33,12 @@ def move(db: Session, run: Run, new: State, reason: Reason | str | None = None, 
     if new is State.SUBMITTING:
         add_job(db, run)
     typed = FreeText(text=reason) if isinstance(reason, str) else reason
-    transitions.apply(db, run, find_current_job(db, run), Transition(new, typed), **columns)
+    job = find_current_job(db, run)
+    if new is State.RUNNING and job is not None:
+        job.started_at = now()
+    if new in (*ENDED, State.PAUSED) and job is not None and job.started_at and job.ran_s is None:
+        job.ran_s = (now() - job.started_at).total_seconds()
+    transitions.apply(db, run, job, Transition(new, typed), **columns)
     db.flush()
 
 
@@ -54,5 +59,6 @@ def end_attempt(db: Session, run: Run, cause: ExitCause, reason: str | None) -> 
     job = current_job(db, run)
     job.exit_cause, job.exit_reason = cause, FreeText(text=reason) if reason else None
     job.exit_step, job.ended_at = run.step, now()
+    job.ran_s = None if job.started_at is None else (job.ended_at - job.started_at).total_seconds()
     db.flush()
     return job

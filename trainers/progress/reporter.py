@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from contract import metric_names
 from contract.folder.auto_choice import CollectiveChoices
@@ -29,11 +30,13 @@ class Reporter:
         self.choice_store = AutoChoiceStore(folder, self.chose)
         self._file: int | None = None
         self._times: int | None = None
+        self._started: float | None = None  # by a clock that nobody sets
         if rank == 0:
             self._file, self._times = _open(folder.events), _open(folder.times)
 
     def started(self, hosts: Sequence[str], *, device: str, steps: int, versions: dict[str, str]) -> None:
         """Report the start: the host of every rank, the device, the number of steps and the software versions."""
+        self._started = time.monotonic()
         self._append(
             Started(
                 attempt=self._attempt,
@@ -81,7 +84,7 @@ class Reporter:
 
     def paused(self, step: int, *, saved_step: int, reason: str) -> None:
         """Report that the run pauses after `step`, with a complete checkpoint at `saved_step`."""
-        self._append(Paused(attempt=self._attempt, at=time.time(), step=step, saved_step=saved_step, reason=reason))
+        self._append(Paused(**self._end(), step=step, saved_step=saved_step, reason=reason))
 
     def points(self, step: int, values: Mapping[str, float]) -> None:
         """Report metrics of a step."""
@@ -120,15 +123,16 @@ class Reporter:
         """Record the outputs, and then report that the run has taken all its steps."""
         if self._file is not None:
             has_record = record_outputs(self.folder, self._attempt, run)
-            self._append(Finished(attempt=self._attempt, at=time.time(), step=run.steps, outputs=has_record))
+            self._append(Finished(**self._end(), step=run.steps, outputs=has_record))
 
     def failed(self, failure: RankFailure) -> None:
         """Report the failure that ended the attempt."""
-        self._append(
-            Failed(
-                attempt=self._attempt, at=time.time(), rank=failure.rank, reason=failure.reason, failure=failure.kind
-            )
-        )
+        self._append(Failed(**self._end(), rank=failure.rank, reason=failure.reason, failure=failure.kind))
+
+    def _end(self) -> dict[str, Any]:
+        """Return the fields of every event that ends an attempt."""
+        ran_s = None if self._started is None else round(time.monotonic() - self._started, 3)
+        return {"attempt": self._attempt, "at": time.time(), "ran_s": ran_s}
 
     def _append(self, event: Event) -> None:
         if self._file is None:

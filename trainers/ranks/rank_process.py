@@ -18,6 +18,7 @@ FAILED = 1  # exit status
 def run_rank(folder: RunFolder, attempt: int, rank_info: RankInfo, *, preemption: PreemptionSignal) -> None:
     """Train on one rank. End this process if the run pauses, or if the rank fails, after recording the failure."""
     reuse_freed_memory()
+    report: Reporter | None = None
     try:
         from trainers.training import engine  # loads torch
 
@@ -33,7 +34,7 @@ def run_rank(folder: RunFolder, attempt: int, rank_info: RankInfo, *, preemption
             first = rank_failures.record_failure(folder, attempt, rank_info, error)
             survives = rank_info.rank > 0 and folder.read_spec().rule.survives_workers
             if not first.echo and not survives:  # an echo does not know why the other rank failed
-                Reporter(folder, attempt, rank=rank_info.rank).failed(first)
+                (report or Reporter(folder, attempt, rank=rank_info.rank)).failed(first)
         finally:
             # exit at once: a normal exit may wait for ranks that no longer exist
             sys.stderr.flush()

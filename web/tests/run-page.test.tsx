@@ -232,16 +232,9 @@ test("the page lists the ranks that a run lost", async () => {
 });
 
 test("the attempts show the hosts that failed under a run", async () => {
-  const ended_at = "2026-01-05T12:01:00Z";
-  const attempt = {
-    number: 1,
-    job_id: "7",
-    step: 3,
-    cause: "node_failure" as const,
-    reason: null,
-    ended_at,
-    hosts: ["gpu2"],
-  };
+  const times = { started_at: null, ended_at: "2026-01-05T12:01:00Z", ran_s: null };
+  const outcome = { cause: "node_failure" as const, reason: null, hosts: ["gpu2"] };
+  const attempt = { number: 1, job_id: "7", step: 3, ...times, ...outcome };
   running({ attempt: 2, attempts: [attempt], excluded: ["gpu2"] });
   openPage("/runs/7");
   expect(await screen.findByText(/failed under this run: gpu2/)).toBeVisible();

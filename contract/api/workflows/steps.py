@@ -41,8 +41,9 @@ class StepView(DescribedModel):
     ended_at: datetime | None = Field(examples=[MOMENT])
     """When the step ended; null before."""
     duration_s: float | None = Field(examples=[93.5])
-    """Seconds that the step took, or will take as far as known: of an ended step the measured time, of a running one by
-    its progress, of a waiting one by the last experiment of the same name; null: unknown."""
+    """Seconds that the step took, or will take as far as known: of an ended step the time in which at least one job of
+    its runs waited for its cluster or ran, of a running one by its progress, of a waiting one by the last experiment of
+    the same name; null: unknown."""
     is_critical: bool = Field(examples=[True])
     """Whether the step is on the critical path, which decides when the workflow ends."""
     predicted_end: datetime | None = Field(examples=[MOMENT])

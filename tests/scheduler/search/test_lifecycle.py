@@ -17,7 +17,7 @@ from scheduler.ticks.search import search
 from store import runs
 from store.search import searches, usage
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables import Job, Run
 from tests.testing.events import report
 from tests.testing.runs import move, read
 from tests.testing.searches import ask, begin_all, finish_all, leave, make, rows, stored_runs, train
@@ -155,8 +155,8 @@ def test_a_search_ends_with_its_budget(context: Context) -> None:
     search(context)
     submit_queued(context)
     with transaction(context.engine) as db:  # the jobs began a quarter of an hour ago
-        for row in db.scalars(select(Move)):
-            row.at -= timedelta(minutes=16)
+        for job in db.scalars(select(Job)):
+            job.lease_renewed_at -= timedelta(minutes=16)
     tick_again(context)
     assert rows(context, experiment_id)[0].ended_at is None
     with snapshot(context.engine) as db:  # two runs of two ranks for a quarter of an hour
@@ -174,8 +174,8 @@ def test_trials_that_the_end_of_the_budget_stopped_go_on_with_a_larger_one(conte
     ids = begin_all(context, experiment_id)
     train(context, ids[0], 0.4)
     with transaction(context.engine) as db:
-        for row in db.scalars(select(Move)):
-            row.at -= timedelta(minutes=16)
+        for job in db.scalars(select(Job)):
+            job.lease_renewed_at -= timedelta(minutes=16)
     tick_again(context)
     for run_id in ids:
         leave(context, run_id)

@@ -76,6 +76,8 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     created_at: AT,
     started_at: AT,
     ended_at: null,
+    ran_s: null,
+    attempt_started_at: AT,
     step: 3,
     steps: 10,
     latest: { loss: 0.51234, heldout_accuracy: 0.9312 },

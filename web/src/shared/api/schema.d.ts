@@ -2589,11 +2589,23 @@ export interface components {
              */
             number: number;
             /**
+             * Ran S
+             * @description Seconds from its start to its end, as the job measured, else as its cluster reports; null: not known.
+             * @example 3120.5
+             */
+            ran_s: number | null;
+            /**
              * Reason
              * @description Why the attempt ended, as a sentence; null if the cause says all.
              * @example another job preempted the job
              */
             reason: string | null;
+            /**
+             * Started At
+             * @description When the attempt began to train, as it reported; null: it did not, or that is not known.
+             * @example 2026-11-23T08:00:00Z
+             */
+            started_at: string | null;
             /**
              * Step
              * @description The last step that the attempt reported; 0 without one.
@@ -10734,6 +10746,12 @@ export interface components {
              */
             attempt: number;
             /**
+             * Attempt Started At
+             * @description When the current attempt began to train, as it reported; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
+            attempt_started_at: string | null;
+            /**
              * Attempts
              * @description Ended attempts, oldest first.
              */
@@ -10865,6 +10883,13 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             points_removed_at: string | null;
+            /**
+             * Ran S
+             * @description Seconds for which its ended attempts ran, each from its start to its end, as the job measured, else as its
+             *     cluster reports; what lies between attempts counts nothing. Null: none has ended, or the time is not known.
+             * @example 3120.5
+             */
+            ran_s: number | null;
             /**
              * Reason
              * @description Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason.
@@ -11562,6 +11587,12 @@ export interface components {
              */
             attempt: number;
             /**
+             * Attempt Started At
+             * @description When the current attempt began to train, as it reported; null before.
+             * @example 2026-11-23T08:00:00Z
+             */
+            attempt_started_at: string | null;
+            /**
              * Best Accuracy
              * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
              * @example 0.983
@@ -11634,6 +11665,13 @@ export interface components {
              * @example 0
              */
             number: number;
+            /**
+             * Ran S
+             * @description Seconds for which its ended attempts ran, each from its start to its end, as the job measured, else as its
+             *     cluster reports; what lies between attempts counts nothing. Null: none has ended, or the time is not known.
+             * @example 3120.5
+             */
+            ran_s: number | null;
             /**
              * Reason
              * @description Why the run failed, was cancelled, waits or is delayed, as a sentence; null if nothing needs a reason.
@@ -12952,8 +12990,9 @@ export interface components {
             };
             /**
              * Duration S
-             * @description Seconds that the step took, or will take as far as known: of an ended step the measured time, of a running one by
-             *     its progress, of a waiting one by the last experiment of the same name; null: unknown.
+             * @description Seconds that the step took, or will take as far as known: of an ended step the time in which at least one job of
+             *     its runs waited for its cluster or ran, of a running one by its progress, of a waiting one by the last experiment of
+             *     the same name; null: unknown.
              * @example 93.5
              */
             duration_s: number | null;

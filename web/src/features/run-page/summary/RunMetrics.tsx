@@ -31,7 +31,6 @@ export function RunMetrics({ run, series }: Props) {
   const { spec } = run;
   const rate = recentMean(series[SAMPLES_PER_S], RECENT);
   const steps = run.steps ? `of ${formatCount(run.steps)}` : "";
-  const from = run.started_at;
   return (
     <section className={styles.metrics} aria-label="Metrics">
       <StepMeter run={run} />
@@ -47,7 +46,7 @@ export function RunMetrics({ run, series }: Props) {
           <ProgramValues run={run} />
         )}
         <PeakMemory run={run} />
-        {from && <ElapsedTime run={run} from={from} rate={rate} />}
+        <ElapsedTime run={run} rate={rate} />
       </dl>
     </section>
   );
@@ -97,16 +96,22 @@ function Accuracy({ run, series }: Props) {
 
 interface ElapsedTimeProps {
   run: RunDetail;
-  from: string;
   rate: number | null; // samples per second
 }
 
-function ElapsedTime({ run, from, rate }: ElapsedTimeProps) {
+function ElapsedTime({ run, rate }: ElapsedTimeProps) {
   const now = useNow();
-  const elapsed_s = Math.max(0, secondsBetween(from, run.ended_at ?? now));
+  const elapsed_s = ranFor(run, now);
+  if (elapsed_s === null) return null;
   const remaining_s = run.state === "running" ? remainingOf(run, rate, elapsed_s) : null;
   const left = remaining_s === null ? "" : `≈ ${formatRoughly(remaining_s)} left`;
   return <Metric name="Time" value={formatDuration(elapsed_s)} note={left} />;
+}
+
+/** Return for how long the attempts of a run ran, so far; null before the first start, or if that is not known. */
+function ranFor(run: RunDetail, now: number): number | null {
+  const since = run.state === "running" ? run.attempt_started_at : null;
+  return since === null ? run.ran_s : (run.ran_s ?? 0) + Math.max(0, secondsBetween(since, now));
 }
 
 /** Return the seconds until the last step, by the rate or by the time of the first attempt; null if not known. */
