@@ -785,8 +785,9 @@ export interface paths {
         };
         /**
          * Get Readiness
-         * @description Return 200 if the database answers and every tick of the scheduler succeeds, and no
-         *     cluster's report is late or cannot be read; else 503 with the problem.
+         * @description Return 200 if the database works and every tick of the scheduler succeeds, and no
+         *     cluster's report is late or cannot be read; else 503 with the problem, or without
+         *     access with the part that has one.
          */
         get: operations["get_readiness"];
         put?: never;
