@@ -53,7 +53,7 @@ def test_readiness_names_the_problem_of_the_database_only_to_those_with_access(
 ) -> None:
     """Forces the fault: the tables are dropped under the running API."""
     Table.metadata.drop_all(sqlite_engine)
-    assert stranger.get("/api/v1/ready").json()["database"] == "does not answer"
+    assert stranger.get("/api/v1/ready").json()["database"] == "does not work"
     assert "no such table" in stranger.get("/api/v1/ready", headers=WITH_TOKEN).json()["database"]
 
 

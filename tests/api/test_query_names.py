@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 @pytest.mark.parametrize(
     ("method", "path", "message"),
     [
-        ("GET", "/api/v1/runs?name=loss", "it has archived, before, limit, q, since, sort, state, tag"),
+        ("GET", "/api/v1/runs?name=loss", "it has archived, before, limit, metric, q, since, sort, state, tag"),
         ("GET", "/api/v1/experiments?stat=done", "did you mean 'state'?"),
         ("HEAD", "/api/v1/experiments?stat=done", ""),
         ("GET", "/api/v1/health?x=1", "it has none"),

@@ -52,6 +52,7 @@ def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **chan
         "step": 20,
         "steps": 20,
         "latest": {"loss": 0.5},
+        "more_metrics": 0,
         "tags": [],
         "stopping": False,
         "after_failure": False,
