@@ -10,17 +10,17 @@ _ABOVE = 0o755  # of folders that are made on the way, less the umask: a umask o
 
 def make_folder(path: Path, mode: int) -> None:
     """Make the folder with this mode, whatever the umask; an existing one stays as it is. May raise OSError."""
-    if path.is_dir():
-        return
-    for above in reversed(path.parents):
-        if not above.is_dir():
-            above.mkdir(_ABOVE, exist_ok=True)
     try:
         path.mkdir(0o700)
+    except FileNotFoundError:
+        for above in reversed(path.parents):
+            if not above.is_dir():
+                above.mkdir(_ABOVE, exist_ok=True)
+        path.mkdir(0o700, exist_ok=True)
     except FileExistsError:
         if not path.is_dir():
             raise
-        return  # another process was first
+        return
     if mode != 0o700:
         path.chmod(mode | path.stat().st_mode & stat.S_ISGID)  # the group of the folder above, if that says so
 

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contract.access.owners import Owners
+from contract.access.visibility import Visibility
 from contract.shown_address import unclear_address
 from contract.user_home import expand_user
 from contract.validation import issues_of
@@ -64,6 +65,9 @@ class Settings(BaseSettings):
         default=[],
         description="users and @groups besides root that may own or write the service's folders and those above,"
         " separated by commas",
+    )
+    run_folders: Visibility = Field(
+        default=Visibility.PRIVATE, description="who may look into run folders: private, group or public"
     )
     local: bool = Field(default=True, description="start local runs on this machine")
     slurm: bool | None = Field(

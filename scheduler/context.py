@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.access.owners import OURS, Examined, Owners
+from contract.access.visibility import Visibility
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.settings import SNAPSHOTS, Settings
@@ -107,6 +108,7 @@ class Context:
     slurm_absence: str | None = None  # why Slurm's commands of this host are not used
     tensorboard_folder: Path | None = None  # of event files; None: none are written
     object_store: ObjectStore | None = None  # that gets a copy of every artifact
+    run_folders: Visibility = Visibility.PRIVATE  # who may look into them
     owners: Owners = OURS  # who may put files into the folders from which programs are executed
 
     @classmethod
@@ -134,6 +136,7 @@ class Context:
             slurm_absence=absence,
             tensorboard_folder=_tensorboard_folder(settings),
             object_store=ObjectStore.of(settings),
+            run_folders=settings.run_folders,
             owners=settings.owners(),
         )
 

@@ -8,6 +8,7 @@ from contract.settings import SECRETS, SLURM_TOKEN, setting_of
 _RUNS_JOBS = {
     "home",
     "trusted",
+    "run_folders",
     "database",
     "runs",
     "snapshots",

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract.access.visibility import PRIVATE, Visibility
 from contract.folder.files.untrusted_file import open_folder
 from contract.folder.run_folder import RunFolder
 
@@ -33,16 +34,16 @@ class ArrayFolder:
         """The submitted batch script."""
         return self.path / "script.sh"
 
-    def link_runs(self, runs: Mapping[int, RunFolder]) -> None:
+    def link_runs(self, runs: Mapping[int, RunFolder], visibility: Visibility = PRIVATE) -> None:
         """Link every task to its run; may raise OSError."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        self._make(visibility)
         with open_folder(self.path.parent, self.path.name) as folder:
             for task, run in runs.items():
                 _link(folder, self.path / str(task), run)
 
-    def link_packs(self, packs: Mapping[int, Mapping[int, RunFolder]]) -> None:
+    def link_packs(self, packs: Mapping[int, Mapping[int, RunFolder]], visibility: Visibility = PRIVATE) -> None:
         """Link every task to its runs, all links of a task at once; may raise OSError."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        self._make(visibility)
         with open_folder(self.path.parent, self.path.name) as folder:
             for task, members in packs.items():
                 draft = self.path / f".{task}"
@@ -58,6 +59,11 @@ class ArrayFolder:
         """Return after the links are on the disk. Call this method before the array is submitted."""
         with open_folder(self.path.parent, self.path.name) as folder:
             _sync(folder)
+
+    def _make(self, visibility: Visibility) -> None:
+        """Make the folder, and the one of all arrays for those who may look into run folders."""
+        visibility.make_folder(self.path.parent)
+        self.path.mkdir(exist_ok=True)
 
 
 def read_members(task: Path) -> dict[int, RunFolder]:

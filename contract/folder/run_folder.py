@@ -12,6 +12,7 @@ from typing import IO, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import to_json
 
+from contract.access.visibility import PRIVATE, Visibility
 from contract.folder import heartbeat, rank_failure
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.bounds import INT8
@@ -82,19 +83,20 @@ class RunFolder:
         """The folder of the submission's files."""
         return self.path / "submission"
 
-    def prepare(self, spec: AnyRun | Mapping[str, Any], attempt: int | None = None) -> None:
+    def prepare(self, spec: AnyRun | Mapping[str, Any], attempt: int = 1, visibility: Visibility = PRIVATE) -> None:
         """Create the folder, write the spec and the byte at which the log of `attempt` starts; may raise OSError.
 
-        The spec is on the disk when this method returns, so a job that survives a power failure reads a whole spec.
-        The first attempt creates no log mark: file creation dominates the cost of preparing thousands of runs.
+        The spec is on the disk when this method returns, so a job that survives a power failure reads a whole spec. The
+        first attempt creates no log mark: file creation dominates the cost of preparing thousands of runs.
         """
-        (self.path / "attempts").mkdir(parents=True, exist_ok=True)
+        visibility.make_folder(self.path)
+        (self.path / "attempts").mkdir(exist_ok=True)
         text = to_json(spec, indent=2).decode()
         try:
             write_new(self.path, "spec.json", text)  # no process reads the spec before the first submission
         except FileExistsError:  # an older process may have written a part of the file, or a late job may read the file
             write_atomic(self.path, "spec.json", text)
-        if attempt is not None and attempt > 1:
+        if attempt > 1:
             with suppress(FileExistsError):
                 write_new(self.path, _attempt_file(attempt, "log"), str(untrusted_file.size_of(self.path, LOG) or 0))
 

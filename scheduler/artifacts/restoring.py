@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
+from contract.access.visibility import Visibility
 from contract.folder.files.new_content import new_content
 from contract.folder.outputs.content import size_of_content
 from contract.folder.run_folder import RunFolder
@@ -42,7 +43,7 @@ def find_or_restore(context: Context, output: Output, progress: Callable[[], Non
     if size is not None or is_down or store is None or store.url != copy.store:
         return Presence.UNAVAILABLE  # what a person has put in its place is not overwritten
     try:
-        _restore(store, copy, folder, output, progress)
+        _restore(store, copy, folder, output, context.run_folders, progress)
     except (StoreError, OSError) as error:
         log.warning("the output %s of run %d cannot be restored: %s", output.name, output.holder_id, error)
         return Presence.UNAVAILABLE
@@ -50,11 +51,16 @@ def find_or_restore(context: Context, output: Output, progress: Callable[[], Non
 
 
 def _restore(
-    store: ObjectStore, copy: StoredCopy, folder: RunFolder, output: Output, progress: Callable[[], None]
+    store: ObjectStore,
+    copy: StoredCopy,
+    folder: RunFolder,
+    output: Output,
+    visibility: Visibility,
+    progress: Callable[[], None],
 ) -> None:
     """Write the files of a copy into the run's folder; each file's hash is compared. Raise StoreError or OSError."""
     manifest = read_manifest(store, copy.place, copy.manifest_sha256)
-    with new_content(folder.path) as content:
+    with new_content(folder.path, visibility) as content:
         if output.kind is ArtifactKind.FILE:
             (file,) = manifest.files
             content.write("", _noted(read_file(store, copy.place, file), progress))

@@ -76,9 +76,9 @@ def write_array_folder(context: Context, lease: Lease, array: ArrayRequest, read
             return  # nothing is submitted then either
         portion = {task: carries[task] for task in array.tasks[start : start + PORTION]}
         if array.pack is None:
-            array.folder.link_runs({task: members[0] for task, members in portion.items()})
+            array.folder.link_runs({task: members[0] for task, members in portion.items()}, context.run_folders)
         else:
-            array.folder.link_packs(portion)
+            array.folder.link_packs(portion, context.run_folders)
         yield 0.0
     array.folder.sync()
 
@@ -87,7 +87,7 @@ def _write_one(context: Context, pair: Pair) -> OSError | None:
     run, job = pair
     try:
         # the API has validated the spec, so it is written without being read
-        context.folder_of(run).prepare(run.spec, job.attempt)
+        context.folder_of(run).prepare(run.spec, job.attempt, context.run_folders)
     except OSError as error:
         return error
     return None

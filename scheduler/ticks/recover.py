@@ -146,7 +146,7 @@ def _take_claims(context: Context, expired: Sequence[Pair]) -> dict[int, str]:
     holders = {}
     for run, job in expired:
         request = context.request_of(run, job)
-        request.folder.prepare(request.spec, request.attempt)
+        request.folder.prepare(request.spec, request.attempt, context.run_folders)
         # to claim waits ten seconds for a claim that cannot be read; the next search sees whether it can be read then
         is_unreadable = request.folder.read_claim(request.attempt) == UNREADABLE
         holders[run.id] = UNREADABLE if is_unreadable else request.folder.claim(request.attempt, ABANDONED)

@@ -52,9 +52,11 @@ def operations(service: Service) -> list[tuple[str, str]]:
     return [*named, ("GET", "/"), ("GET", "/runs/1"), ("GET", "/api/openapi.json"), ("GET", "/assets/x.js")]
 
 
-def test_another_user_reads_no_file_of_the_service_and_no_request_is_accepted(folder: Path) -> None:
+@pytest.mark.parametrize("visibility", ["private", "public"])
+def test_another_user_reads_no_file_of_the_service_and_no_request_is_accepted(folder: Path, visibility: str) -> None:
     home, runs = folder / "home", folder / "runs"
-    with running(home, {"BIGBATCH_SLURM": "false", "BIGBATCH_RUNS": str(runs)}) as service:
+    settings = {"BIGBATCH_SLURM": "false", "BIGBATCH_RUNS": str(runs), "BIGBATCH_RUN_FOLDERS": visibility}
+    with running(home, settings) as service:
         (run_id,) = service.post(SPEC)
         service.wait_until(run_id, step=3)
         (secret_file,) = runs.glob("*/attempts/1.rendezvous")
@@ -69,9 +71,12 @@ def test_another_user_reads_no_file_of_the_service_and_no_request_is_accepted(fo
         service.stop(run_id)
     assert list(report["places"].values()) == [[], []]
     assert [path for path in report["readable"] if Path(path).is_relative_to(home)] == []
-    assert str(secret_file) in report["hidden"]
-    readable = {Path(path).name for path in report["readable"]}
-    assert {"events.jsonl", "out.log"} <= readable, "a site's BIGBATCH_RUNS follows the umask: others read curves"
+    readable = {path for path in map(Path, report["readable"]) if path.is_relative_to(runs)}
+    if visibility == "public":
+        assert str(secret_file) in report["hidden"]
+        assert {"events.jsonl", "out.log", "spec.json"} <= {path.name for path in readable}
+    else:
+        assert readable == set()
     for process in service.processes.values():
         hidden = {f"/proc/{process.pid}/{name}" for name in ("environ", "mem", "fd", "maps")}
         assert hidden <= set(report["hidden"])

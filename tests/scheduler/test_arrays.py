@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from contract.access.visibility import Visibility
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
@@ -168,8 +169,8 @@ def test_an_array_whose_lease_expires_while_its_folders_are_written_is_not_submi
     create_runs(context, experiment, 2)
     prepare = ArrayFolder.link_runs
 
-    def slow(folder: ArrayFolder, tasks: Mapping[int, RunFolder]) -> None:
-        prepare(folder, tasks)
+    def slow(folder: ArrayFolder, tasks: Mapping[int, RunFolder], visibility: Visibility) -> None:
+        prepare(folder, tasks, visibility)
         recover(context, IMMEDIATELY)
 
     monkeypatch.setattr(ArrayFolder, "link_runs", slow)

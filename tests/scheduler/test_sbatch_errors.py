@@ -142,7 +142,7 @@ def test_a_script_that_cannot_be_written_waits_unless_a_file_blocks_its_folder(
 ) -> None:
     """Forces the fault: the file server is unreachable, or a file has the name of the folder."""
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, mode: int) -> None:
         raise OSError(errno.EISDIR if is_blocked else errno.ESTALE, "cannot write")
 
     monkeypatch.setattr("scheduler.clusters.slurm.cluster.write_atomic", fail)

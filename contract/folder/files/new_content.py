@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 
+from contract.access.visibility import PRIVATE, Visibility
 from contract.folder.files.untrusted_file import open_folder
 from contract.folder.files.whole_folder import remove_folder
 
@@ -60,9 +61,9 @@ class NewContent:
 
 
 @contextmanager
-def new_content(folder: Path) -> Iterator[NewContent]:
+def new_content(folder: Path, visibility: Visibility = PRIVATE) -> Iterator[NewContent]:
     """Yield what takes files and folders; what is not moved to its place is removed at the end."""
-    folder.mkdir(parents=True, exist_ok=True)
+    visibility.make_folder(folder)
     draft = f".restored-{token_hex(8)}"
     _make(folder, draft)
     try:

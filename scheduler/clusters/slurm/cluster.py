@@ -85,7 +85,8 @@ class Slurm:
         try:
             with suppress(FileExistsError):
                 path.parent.mkdir()
-            write_atomic(path.parent.parent, f"{path.parent.name}/{path.name}", self.script(job))
+            # the lines of BIGBATCH_SLURM_SETUP are nobody else's
+            write_atomic(path.parent.parent, f"{path.parent.name}/{path.name}", self.script(job), mode=0o600)
         except OSError as error:
             raise (ScriptNotWrittenError if is_transient(error) else RefusedError)(
                 f"{path} cannot be written: {error}"
