@@ -27,6 +27,7 @@ from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.presence import find_absence
+from scheduler.retries import Retries
 from scheduler.tensorboard.records import check_package
 from store import clusters as store_clusters
 from store.metrics.retention import Retention
@@ -61,6 +62,7 @@ class Memory:
     tick_counts: dict[str, TickCounts] = field(default_factory=lambda: defaultdict(TickCounts))  # not yet stored
     outputs_checked_to: int = 0  # the last run whose outputs the tick `prune` has looked at
     examined: set[Examined] = field(default_factory=set)  # tools and trees of code, before a job executes them
+    removals: Retries = field(default_factory=Retries)  # of files: by kind and run
     garbage_removed_at: float = -math.inf  # of snapshots
     ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
     wide_read_at: dict[int, float] = field(default_factory=dict)  # by run that reports very many series

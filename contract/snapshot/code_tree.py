@@ -8,7 +8,6 @@ job run it.
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from contract.access.owners import OURS, Examined, Owners
+from contract.folder.files.whole_folder import remove_folder
 from contract.private_files import make_private_folder
 from contract.snapshot.blob_store import CHUNK, BlobStore, DamagedError, sync_file_system
 from contract.snapshot.check_paths import check_manifest
@@ -91,15 +91,9 @@ def _renew(tree: Path) -> bool:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree, whose folders nobody may write into, or what has its name; do nothing if it is absent."""
-    if not path.is_dir() or path.is_symlink():
-        path.unlink(missing_ok=True)
-        return
-    for folder, names, _ in os.walk(path):
-        with suppress(OSError):
-            os.chmod(folder, 0o700)
-            names[:] = [name for name in names if not os.path.islink(os.path.join(folder, name))]
-    shutil.rmtree(path, ignore_errors=True)
+    """Remove a tree, or what has its name, as far as possible; do nothing if it is absent."""
+    with suppress(OSError):
+        remove_folder(path)
 
 
 def _fill(store: BlobStore, draft: Path, manifest: Manifest) -> Iterator[None]:

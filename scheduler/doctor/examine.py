@@ -13,6 +13,7 @@ from scheduler.clusters.slurm.commands import Commands
 from scheduler.clusters.slurm.presence import find_absence
 from scheduler.doctor import service_host
 from scheduler.doctor.compute_node import check_compute_node
+from scheduler.doctor.deletions import check_deletions
 from scheduler.doctor.slurm import check_slurm
 from scheduler.doctor.waiting_rate_limit import WaitingRateLimit
 from store.session import engine_for
@@ -28,14 +29,15 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
     options = _parser().parse_args(words)
     yield from service_host.check_folders(settings)
     yield from (stored := list(service_host.check_database(settings)))
+    if _answers(stored):
+        yield from check_deletions(settings, engine_for(settings.database_url()))
     yield service_host.check_broker(settings)
     if (unused := _find_unused(settings)) is not None:
         yield unused
         return
-    database_answers = any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
     rate_limit = (
         WaitingRateLimit(SharedRateLimit(engine_for(settings.database_url()), "slurm"))
-        if database_answers
+        if _answers(stored)
         else UnlimitedRate()
     )
     try:
@@ -44,6 +46,10 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
         means = "the service uses all calls of Slurm that the rate limit allows, so the other checks were not made"
         advice = "call bigbatch doctor again in a minute; GET /metrics shows which kinds of calls use the rate limit"
         yield failed_check("slurm", "rate limit", Grade.WARNING, found=str(doubt), means=means, advice=advice)
+
+
+def _answers(stored: Sequence[Check]) -> bool:
+    return any(check.name == "database" and check.grade in (Grade.OK, Grade.WARNING) for check in stored)
 
 
 def _find_unused(settings: Settings) -> Check | None:

@@ -6,6 +6,7 @@ its files, and its rows last, so a worker that is killed leaves the rest for a l
 
 import logging
 import time
+from collections.abc import Iterator
 from functools import partial
 
 from contract.folder.array_folder import ArrayFolder
@@ -26,19 +27,34 @@ def delete(context: Context) -> None:
     until = time.monotonic() + BUDGET_S
     with transaction(context.engine) as db:  # before any file is removed: what is claimed here is never restored
         deletion.begin_removals(db)
-    with snapshot(context.engine) as db:
-        marked = deletion.removable(db, BATCH)
-    for run in marked:
+    for run in _removable(context):
         if time.monotonic() >= until:
             return
+        key = ("run", run.id)
+        if not context.memory.removals.is_due(key):
+            continue
         try:
             _remove_files(context, run)
-        except OSError as error:  # a later tick tries again
-            log.warning("the files of deleted run %d cannot be removed: %s", run.id, error)
+        except OSError as error:
+            wait_s = context.memory.removals.note_failure(key)
+            log.warning("the files of deleted run %d cannot be removed, next try in %.0f s: %s", run.id, wait_s, error)
         else:
+            context.memory.removals.forget(key)
             _remove_rows(context, run, until)
     with transaction(context.engine) as db:
         deletion.remove_experiments(db)
+
+
+def _removable(context: Context) -> Iterator[DeletedRun]:
+    """Yield deleted runs, oldest first: those whose files cannot be removed do not keep others from their turn."""
+    last: DeletedRun | None = None
+    while True:
+        with snapshot(context.engine) as db:
+            marked = deletion.removable(db, BATCH, after=last)
+        yield from marked
+        if len(marked) < BATCH:
+            return
+        last = marked[-1]
 
 
 def _remove_files(context: Context, run: DeletedRun) -> None:

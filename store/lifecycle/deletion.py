@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.artifact import RemovalCause
@@ -39,10 +39,11 @@ _IS_BEING_REMOVED = (Run.deleted_at.is_not(None), Run.restorable_until.is_(None)
 
 
 class DeletedRun(NamedTuple):
-    """The columns that name a deleted run's folder."""
+    """The columns that name a deleted run's folder, and its place in the order of removals."""
 
     id: int
     key: str
+    deleted_at: datetime
 
 
 def unended(db: Session, which: ColumnElement[bool]) -> list[int]:
@@ -109,12 +110,22 @@ def was_deleted(db: Session, table: type[Experiment] | type[Run], row_id: int) -
     return 0 < row_id <= newest if row is None else row.deleted_at is not None
 
 
-def removable(db: Session, limit: int) -> list[DeletedRun]:
-    """Return deleted runs that no job can write to any more, oldest first."""
+def removable(db: Session, limit: int, *, after: DeletedRun | None = None) -> list[DeletedRun]:
+    """Return deleted runs that no job can write to any more, oldest first; those that come after `after`."""
     has_job = select(Job.id).where(Job.id == Run.current_job_id, *IS_OPEN).exists()
     may_have_job = select(Job.id).where(Job.run_id == Run.id, Job.given_up_at.is_not(None)).exists()
-    mine = (*_IS_BEING_REMOVED, ~has_job, ~may_have_job)
-    query = select(Run.id, Run.key).where(*mine).order_by(Run.deleted_at, Run.id).limit(limit)
+    mine = [*_IS_BEING_REMOVED, ~has_job, ~may_have_job]
+    if after is not None:
+        is_later = (Run.deleted_at > after.deleted_at, and_(Run.deleted_at == after.deleted_at, Run.id > after.id))
+        mine.append(or_(*is_later))
+    query = select(Run.id, Run.key, Run.deleted_at).where(*mine).order_by(Run.deleted_at, Run.id).limit(limit)
+    return [DeletedRun._make(row) for row in db.execute(query)]
+
+
+def overdue(db: Session, before: datetime, limit: int) -> list[DeletedRun]:
+    """Return runs that were deleted before a moment and whose removal goes on, oldest first."""
+    mine = (*_IS_BEING_REMOVED, Run.deleted_at < before)
+    query = select(Run.id, Run.key, Run.deleted_at).where(*mine).order_by(Run.deleted_at, Run.id).limit(limit)
     return [DeletedRun._make(row) for row in db.execute(query)]
 
 

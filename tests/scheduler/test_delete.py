@@ -1,18 +1,26 @@
 """The delete tick: files go before rows, a job that may still write delays it, and a kill in between leaves nothing."""
 
+import errno
 import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from contract.api.site_check import Grade
 from contract.folder.events import Finished, Points
-from contract.folder.files.whole_folder import LOOK, measure_folder, remove_folder
+from contract.folder.files.whole_folder import LOOK, measure_folder, remove_below, remove_folder
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.state import State
+from contract.settings import Settings
 from scheduler.clusters.cluster import gone
 from scheduler.context import Context
+from scheduler.doctor import deletions
+from scheduler.doctor.deletions import check_deletions
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks import delete as tick
 from scheduler.ticks.delete import delete
@@ -28,6 +36,7 @@ from store.tables import Job, Move, Run, Table
 from tests.testing.clusters import Far, Puppet
 from tests.testing.ended_arrays import ended_array
 from tests.testing.events import STARTED, report
+from tests.testing.other_user import open_folder_of_tests, without_root
 from tests.testing.runs import read
 from tests.testing.specs import Experiment, small_experiment
 from tests.testing.stored_runs import move
@@ -178,3 +187,84 @@ def test_the_size_of_a_folder_of_many_files_is_counted_as_far_as_the_time_allows
         (tmp_path / str(number)).write_bytes(b"1")
     assert measure_folder(tmp_path, 0.0) == (LOOK - 1, LOOK - 1, False)
     assert measure_folder(tmp_path, 1e12) == (LOOK + 50, LOOK + 50, True)
+
+
+@pytest.fixture
+def closed() -> Iterator[Path]:
+    """A folder whose folders its job has closed, deep and at its top, and one that is empty."""
+    with open_folder_of_tests() as above:
+        (above / "run" / "a" / "b" / "c").mkdir(parents=True)
+        (above / "run" / "empty").mkdir()
+        for name in ("file", "a/file", "a/b/c/file"):
+            (above / "run" / name).touch()
+        yield above / "run"
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000, 0o400, 0o100])
+def test_folders_that_a_job_has_closed_are_removed(closed: Path, mode: int) -> None:
+    """Before: `chmod 555` on its folders kept a deleted run on the disk for ever."""
+    with without_root(closed.parent):
+        for name in ("a/b/c", "a/b", "a", "empty", ""):
+            (closed / name).chmod(mode)
+        assert not measure_folder(closed, 1e12).is_complete or mode == 0o555
+        remove_folder(closed)
+    assert not closed.exists()
+
+
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_an_output_in_closed_folders_is_removed_and_nothing_else(closed: Path, mode: int) -> None:
+    with without_root(closed.parent):
+        for name in ("a/b/c", "a/b", "a", ""):
+            (closed / name).chmod(mode)
+        remove_below(closed, "a/b")
+        assert (os.listdir(closed / "a"), sorted(os.listdir(closed))) == (["file"], ["a", "empty", "file"])
+
+
+def test_folders_of_another_user_are_an_error_that_names_one(closed: Path) -> None:
+    with without_root(closed.parent):
+        pass
+    os.chown(closed / "a", 0, 0)
+    with without_root(closed / "empty"), pytest.raises(PermissionError, match="a"):
+        remove_folder(closed)
+
+
+def test_runs_that_cannot_be_removed_keep_no_other_from_its_removal(
+    context: Context, finished: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before: the oldest hundred were tried each time, so a hundred that failed stopped all deletions for good."""
+    monkeypatch.setattr(tick, "BATCH", 1)
+    stuck = context.folder_of(read(context, finished[0])).path
+    tried: list[Path] = []
+
+    def remove(path: Path, progress: Callable[[], None]) -> None:
+        tried.append(path)
+        if path == stuck:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        remove_folder(path, progress)
+
+    monkeypatch.setattr(tick, "remove_folder", remove)
+    mark(context, 1)
+    for _ in range(3):
+        delete(context)
+    assert [path for path in tried if path == stuck] == [stuck]
+    assert [line.getMessage().split(": ")[0] for line in caplog.records] == [
+        f"the files of deleted run {finished[0]} cannot be removed, next try in 20 s"
+    ]
+    with snapshot(context.engine) as db:
+        assert [run.id for run in deletion.removable(db, 10)] == [finished[0]]
+    settings = Settings(runs=context.runs_folder, delete_hours=0)
+    assert [check.grade for check in check_deletions(settings, context.engine)] == [Grade.OK], "it may go on still"
+    monkeypatch.setattr(deletions, "LATE", timedelta(0))
+    (check,) = check_deletions(settings, context.engine)
+    assert (check.grade, check.found) == (
+        Grade.WARNING,
+        f"1 cannot be removed, or wait for their jobs: {stuck}",
+    )
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 21)
+    delete(context)
+    assert tried.count(stuck) == 2
+    assert (
+        caplog.records[-1]
+        .getMessage()
+        .startswith(f"the files of deleted run {finished[0]} cannot be removed, next try in 40 s")
+    )

@@ -1,19 +1,24 @@
-"""Size and removal of a folder that a job wrote: no link is followed, and no depth of folders is too large."""
+"""Size and removal of a folder that a job wrote: no link is followed, and no depth of folders is too large.
+
+A job may have closed its folders (chmod 555, chmod 000); who owns them can open them again.
+"""
 
 import errno
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from stat import S_ISDIR, S_ISREG
+from stat import S_IMODE, S_IRWXU, S_ISDIR, S_ISREG
 from typing import NamedTuple
 
 from contract.folder.files.untrusted_file import UnreadableFileError, open_folder
 
 LOOK = 256  # entries between two looks at the clock: a folder may have millions
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class FolderSize(NamedTuple):
@@ -62,7 +67,7 @@ def remove_folder(folder: Path, progress: Callable[[], None] = lambda: None) -> 
         if not S_ISDIR(os.lstat(folder).st_mode):
             os.unlink(folder)
             return
-        with open_folder(folder.parent, folder.name) as top:
+        with open_folder(folder.parent) as above, _opened(above, folder.name) as top:
             numbers = count()
             while names := [name for name in _entries(top) if _remove_entry(top, name)]:
                 for name in names:
@@ -78,17 +83,55 @@ def remove_below(folder: Path, name: str, progress: Callable[[], None] = lambda:
 
     No link on the way is followed: a folder is moved to the top of `folder` by its entry before its content is removed.
     """
-    above, _, leaf = name.rpartition("/")
-    try:
-        with open_folder(folder) as top, open_folder(folder, above) as parent:
+    *above, leaf = name.split("/")
+    with ExitStack() as opened:
+        try:
+            parent = top = opened.enter_context(_opened(None, str(folder)))
+            for part in above:
+                parent = opened.enter_context(_opened(parent, part))
             if not S_ISDIR(os.lstat(leaf, dir_fd=parent).st_mode):
                 os.unlink(leaf, dir_fd=parent)
                 return
             moved = f".removed-{token_hex(8)}"
-            os.rename(leaf, moved, src_dir_fd=parent, dst_dir_fd=top)
-    except (FileNotFoundError, UnreadableFileError):
-        return
+            _move(parent, leaf, top, moved)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno in (errno.ENOTDIR, errno.ELOOP):  # a link or a file is on the way
+                return
+            raise
     remove_folder(folder / moved, progress)
+
+
+@contextmanager
+def _opened(above: int | None, name: str) -> Iterator[int]:
+    """Open a folder so that its entries can be removed, though the job may have closed it; may raise OSError."""
+    follow = 0 if above is None else os.O_NOFOLLOW  # the path to the folder may contain links
+    try:
+        descriptor = os.open(name, _FOLDER | follow, dir_fd=above)
+    except PermissionError:
+        _allow_owner(above, name, follow)
+        descriptor = os.open(name, _FOLDER | follow, dir_fd=above)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if mode & S_IRWXU != S_IRWXU:
+            with suppress(PermissionError):  # another user's: what follows fails, and names what
+                os.fchmod(descriptor, S_IMODE(mode) | S_IRWXU)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _allow_owner(above: int | None, name: str, follow: int) -> None:
+    """Give the owner all permissions of a folder that cannot be opened."""
+    if not sys.platform.startswith("linux"):
+        os.chmod(name, S_IRWXU, dir_fd=above)
+        return
+    handle = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC | follow, dir_fd=above)
+    try:
+        os.chmod(f"/proc/self/fd/{handle}", S_IRWXU)
+    finally:
+        os.close(handle)
 
 
 def _entries(descriptor: int) -> list[str]:
@@ -109,13 +152,10 @@ def _remove_entry(folder: int, name: str) -> bool:
 
 def _flatten(top: int, name: str, numbers: Iterator[int]) -> None:
     """Remove the files in the folder `name`, move its folders into `top`, and remove it."""
-    below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
-    try:
+    with _opened(top, name) as below:
         for inner in _entries(below):
             if _remove_entry(below, inner):
                 _move_up(below, inner, top, numbers)
-    finally:
-        os.close(below)
     os.rmdir(name, dir_fd=top)
 
 
@@ -123,9 +163,19 @@ def _move_up(below: int, inner: str, top: int, numbers: Iterator[int]) -> None:
     """Move a folder to a free name; an earlier removal that did not finish may have left such names."""
     for number in numbers:
         try:
-            os.rename(inner, f".removed-{os.getpid()}-{number}", src_dir_fd=below, dst_dir_fd=top)
+            _move(below, inner, top, f".removed-{os.getpid()}-{number}")
         except OSError as error:
             if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                 raise
         else:
             return
+
+
+def _move(below: int, name: str, above: int, new: str) -> None:
+    """Move a folder; the kernel asks for the permission to write into it, for it has the entry `..`."""
+    try:
+        os.rename(name, new, src_dir_fd=below, dst_dir_fd=above)
+    except PermissionError:
+        with _opened(below, name):
+            pass
+        os.rename(name, new, src_dir_fd=below, dst_dir_fd=above)
