@@ -1,6 +1,5 @@
 """The `bigbatch` command: its subcommands, and one-line messages for all errors."""
 
-import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -46,6 +45,7 @@ from bigbatch.commands.watch import watch
 from bigbatch.commands.why import why
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
+from bigbatch.terminal.streams import show_error, shown_streams
 from contract.process_settings import hide_memory
 from contract.user_home import NoHomeError
 from contract.validation import issues_of
@@ -115,9 +115,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit the process with its exit code."""
     if arguments is None:  # the process is this command's own, and its environment may contain the token
         hide_memory()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a log may contain characters that the terminal cannot show
+        sys.excepthook = show_error
+    with shown_streams():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
     try:
         app(arguments, prog_name="bigbatch")
     except Exception as error:

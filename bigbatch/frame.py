@@ -7,6 +7,7 @@ from typing import IO, Any, TypeVar
 from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
 from contract.api.responses import RunView
+from contract.csv_cells import csv_text
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import PARAMETERS, describe_value
 from study.spread import RUN_S, Group, run_seconds
@@ -101,7 +102,11 @@ def frame_of_csv(file: IO[bytes], types: Mapping[str, str]) -> Any:
     file.seek(0)
     # names such as "NA" and "null" are texts
     numbers = {name: ["nan"] for name, kind in types.items() if kind.startswith("float")}
-    return _pandas().read_csv(file, dtype=dict(types), keep_default_na=False, na_values=numbers)
+    frame = _pandas().read_csv(file, dtype=dict(types), keep_default_na=False, na_values=numbers)
+    for name, kind in types.items():
+        if kind == "str":
+            frame[name] = frame[name].map(csv_text)
+    return frame
 
 
 def frame_of_columns(columns: Mapping[str, tuple[Sequence[int], Sequence[float | None]]]) -> Any:

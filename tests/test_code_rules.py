@@ -87,6 +87,13 @@ def test_every_command_of_the_scheduler_gets_an_environment_without_secrets() ->
     check("inherited environments", breaches(rules.inherited_environments, "scheduler"))
 
 
+def test_what_commands_print_has_one_way_out() -> None:
+    """Names, notes and logs of others may have escapes: only bigbatch/terminal writes to the terminal itself."""
+    inside = ("bigbatch/terminal/", "bigbatch/running/", "bigbatch/injected/")  # the latter two: in jobs
+    found = breaches(rules.unshown_output, "bigbatch")
+    check("unshown output", {name: at for name, at in found.items() if not name.startswith(inside)})
+
+
 def test_no_rank_unpickles_or_serves_an_open_store() -> None:
     found = breaches(rules.unpickling, "trainers")
     for name in ("messages", "process"):  # between a rank and its own processes; no pickle comes from a network
@@ -130,6 +137,13 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
         (rules.bare_opens, "with open(folder.log) as file: ..."),
         (rules.bare_opens, "folder.log.open('ab')"),
         (rules.bare_opens, "os.stat(folder.events)"),
+        (rules.unshown_output, "Console(stderr=True).print(name)"),
+        (rules.unshown_output, "typer.echo(name)"),
+        (rules.unshown_output, "sys.stdout.buffer.write(text)"),
+        (rules.unshown_output, "sys.__stdout__.write(name)"),
+        (rules.unshown_output, "os.write(1, text)"),
+        (rules.unshown_output, "os.system('scheduler preview')"),
+        (rules.unshown_output, "subprocess.run(command, check=False)"),
         (rules.unpickling, "import pickle"),
         (rules.unpickling, "from pickle import loads"),
         (rules.unpickling, "from torch.distributed import TCPStore"),

@@ -10,6 +10,7 @@ from itertools import repeat
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
+from contract.csv_cells import csv_cell
 from store.metrics.packing import Integers, Reals
 
 Type = Literal["integer", "number", "text", "boolean"]
@@ -73,15 +74,17 @@ class TableWriter(ABC):
 
 
 class CsvWriter(TableWriter):
-    """Comma-separated values with one line of names; NaN and infinities are nan, inf and -inf."""
+    """Comma-separated values with one line of names; NaN and infinities are nan, inf and -inf; no text is a formula."""
 
     def __init__(self, columns: Sequence[ExportColumn]) -> None:
         super().__init__(columns)
-        self._head = _csv_lines([tuple(column.name for column in columns)])
+        self._head = _csv_lines([tuple(csv_cell(column.name) for column in columns)])
 
     def write(self, block: Block) -> bytes:
         head, self._head = self._head, b""
-        return head + _csv_lines(block.as_rows())
+        pairs = zip(self.columns, block.columns, strict=True)
+        safe = [_csv_cells(values) if column.type == "text" else values for column, values in pairs]
+        return head + _csv_lines(Block(block.rows, safe).as_rows())
 
     def end(self) -> bytes:
         return self._head  # of a table without rows
@@ -101,6 +104,12 @@ def _items(values: Values, rows: int) -> Any:
     if isinstance(values, Repeated):
         return repeat(values.value, rows)
     return values if isinstance(values, Sequence) else values.tolist()
+
+
+def _csv_cells(values: Values) -> Values:
+    if isinstance(values, Repeated):
+        return Repeated(csv_cell(values.value))
+    return [csv_cell(value) for value in values] if isinstance(values, Sequence) else values
 
 
 def _csv_lines(rows: Any) -> bytes:

@@ -7,7 +7,6 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_age, print_json, print_table
 from contract.api.nodes.failures import NodeFailureReport, NodeFailures
@@ -75,4 +74,4 @@ def _failure_row(node: NodeFailures) -> Sequence[str]:
     last = node.newest[0] if node.newest else None
     ago, run = (f"{format_age(last.at)} ago", str(last.run_id)) if last else ("-", "-")
     reason = (last.reason if last else None) or "-"
-    return (node.cluster, node.node, *map(str, counts), causes, ago, run, show_control_characters(reason))
+    return (node.cluster, node.node, *map(str, counts), causes, ago, run, reason)

@@ -1,6 +1,5 @@
 """`bigbatch dry-run`: check an experiment and print its batch scripts, with or without a running service."""
 
-import subprocess
 import sys
 from contextlib import suppress
 
@@ -11,6 +10,7 @@ from bigbatch.client import Client
 from bigbatch.commands.options import SpecFile
 from bigbatch.errors import BigbatchError, DocumentRefused
 from bigbatch.spec_file import read_spec
+from bigbatch.terminal.streams import run_shown
 from contract.api.cluster_report import ClusterReport
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import issues_of
@@ -30,8 +30,7 @@ def dry_run(file: SpecFile) -> None:
     if any(run.resources.kind == "slurm" for _, run in spec.points()) and (report := _slurm_report()):
         lines.append(report.model_copy(update={"queue": []}).model_dump_json())
     command = [sys.executable, "-P", "-m", "scheduler", "preview"]
-    done = subprocess.run(command, input="\n".join(lines).encode(), check=False)
-    raise typer.Exit(done.returncode)
+    raise typer.Exit(run_shown(command, "\n".join(lines).encode()))
 
 
 def _slurm_report() -> ClusterReport | None:

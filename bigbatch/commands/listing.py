@@ -1,8 +1,6 @@
 """`bigbatch list`, `search` and `show`: list experiments, or the runs of one experiment."""
 
-import csv
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -13,6 +11,7 @@ from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
 from bigbatch.frame import by_value, order_runs, rows_of, rows_of_groups
+from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import (
     format_age,
     format_count,
@@ -205,6 +204,4 @@ def _print_csv(rows: Iterable[dict[str, object]]) -> None:
     """Print rows with a line of heads: every field that any row has."""
     listed = list(rows)
     heads = list(dict.fromkeys(name for row in listed for name in row))
-    writer = csv.DictWriter(sys.stdout, heads, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(listed)
+    print_csv(heads, listed)

@@ -10,7 +10,6 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.output import format_count, format_steps, print_json, print_table
 from contract.api.responses import FailedRun, RunDetail
 from contract.diagnosis.stacks import RankStacks
@@ -62,7 +61,7 @@ def _print_stacks(found: Sequence[RankStacks]) -> None:
         print("no rank has left stacks: only Python programs do, and not with `time_split: false`")
     for one in found:
         print(f"rank {one.rank}, written {datetime.fromtimestamp(one.written_at, UTC):%Y-%m-%d %H:%M:%S} UTC:")
-        print(show_control_characters(indent(one.text.rstrip(), "    ")))
+        print(indent(one.text.rstrip(), "    "))
 
 
 def _print_one(run: RunDetail) -> None:

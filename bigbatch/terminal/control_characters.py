@@ -2,8 +2,9 @@
 
 import re
 
-# C0 except tab and line break, DEL, C1, and the marks that reverse the direction of the text after them
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 except tab and line break, DEL, C1, the marks that change the direction of the text around them, and Unicode's own
+# line breaks
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LINE_ENDS = re.compile("\r\n?")
 
 

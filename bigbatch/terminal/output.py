@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from pydantic import BaseModel
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
+from bigbatch.terminal.control_characters import show_control_characters
+from bigbatch.terminal.streams import unchanged
 from contract.api.responses import RunView
 from contract.metric_names import HELDOUT_ACCURACY, SLOWEST_RANK, TIME_PARTS
 from contract.spec.grid.value_text import describe_values
@@ -18,20 +21,29 @@ SHOWN_SERIES = 3  # of a program
 DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 
 
+class _ShownConsole(Console):
+    """A console that colors, and shows control characters of all texts as text."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the parts of what is printed; those that move the cursor are the console's own."""
+        for part in super().render(renderable, options):
+            yield part if part.control else part._replace(text=show_control_characters(part.text))
+
+
 def make_console(*, stderr: bool = False) -> Console:
     """Return a console without markup, because names may contain rich's markup characters."""
-    stream = sys.stderr if stderr else sys.stdout
+    stream = unchanged(sys.stderr if stderr else sys.stdout)
     width = None if stream.isatty() else DEFAULT_WIDTH
-    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    return _ShownConsole(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table without truncated cells."""
-    table = Table(*heads, box=None, pad_edge=False, header_style="bold")
+    table = Table(*map(show_control_characters, heads), box=None, pad_edge=False, header_style="bold")
     for column in table.columns:
         column.overflow = "fold"
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(show_control_characters, row))  # before the columns are measured
     make_console().print(table)
 
 

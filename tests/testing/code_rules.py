@@ -175,6 +175,27 @@ def inherited_environments(tree: ast.Module) -> Iterator[int]:
                 yield node.lineno
 
 
+# what writes past the stream that shows control characters as text (bigbatch/terminal/streams.py)
+PAST_THE_STREAMS = {"Console", "echo", "secho", "unchanged", "ShownStream"}
+
+
+def unshown_output(tree: ast.Module) -> Iterator[int]:
+    """Yield where a command reaches its terminal without the one way out, by itself or by a program that it starts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            is_below = node.attr == "buffer" and ast.unparse(node.value) in ("sys.stdout", "sys.stderr")
+            if is_below or node.attr in ("__stdout__", "__stderr__"):
+                yield node.lineno
+        elif isinstance(node, ast.Call):
+            owner, _, name = ast.unparse(node.func).rpartition(".")
+            given = {keyword.arg for keyword in node.keywords}
+            starts = (owner == "subprocess" and name in STARTERS) or name == "Popen"
+            inherits = starts and name != "check_output" and given.isdisjoint({"stdout", "capture_output"})
+            to_descriptor = (owner, name) == ("os", "write") and ast.unparse(node.args[0]) in ("1", "2")
+            if inherits or to_descriptor or name in PAST_THE_STREAMS or (owner == "os" and name in NO_ENVIRONMENT):
+                yield node.lineno
+
+
 PICKLE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
 # torch's object collectives unpickle what arrives; its TCPStore listens on all interfaces, without a secret
 OBJECT_COLLECTIVE = re.compile(r"(all_gather|gather|broadcast|scatter|send|recv)_object(_list)?|TCPStore")

@@ -11,6 +11,7 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.exports.output import write_output
 from bigbatch.errors import BigbatchError
+from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import print_table
 from contract.api.artifacts.views import ArtifactView
 from contract.lifecycle.artifact import ArtifactKind
@@ -35,7 +36,7 @@ def artifacts(
         if not download:
             _print(wanted)
             if answer.object_store and answer.object_store.sentence:
-                typer.echo(answer.object_store.sentence, err=True)
+                print_message(answer.object_store.sentence)
             return
         for artifact in wanted:
             if artifact.removed_at is None:

@@ -10,6 +10,7 @@ import typer
 
 from bigbatch.errors import BigbatchError
 from bigbatch.export_client import Format
+from bigbatch.terminal.streams import write_data
 
 FORMATS = ("csv", "jsonl", "parquet")
 Where = Annotated[
@@ -41,8 +42,7 @@ def format_of(form: str | None, output: Path | None) -> Format:
 def write_output(output: Path | None, write: Callable[[IO[bytes]], int]) -> None:
     """Write a file as a whole: under its name it is complete, and after an error it is as before."""
     if output is None:
-        write(sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        write_data(write)
         return
     draft = output.with_name(f".{output.name}.{os.getpid()}.part")
     try:

@@ -3,7 +3,6 @@
 The search is `python -m trainers.data.dedup` under the same Python, which jobs and steps of workflows start themselves.
 """
 
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Annotated
 import typer
 
 from bigbatch.errors import BigbatchError
+from bigbatch.terminal.streams import run_shown
 from contract.spec.dedup import options
 
 MODULE, NEEDED = "trainers.data.dedup", ("numpy", "PIL", "torch")
@@ -56,6 +56,6 @@ def dedup(
     chosen = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
     words = [*chosen, *(["--exact"] if exact else [])]
     command = [sys.executable, "-P", "-m", MODULE, str(folder), "--out", str(out), "--keep", keep, *words]
-    code = subprocess.run(command).returncode
+    code = run_shown(command)
     if code:
         raise typer.Exit(code)

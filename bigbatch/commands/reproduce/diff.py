@@ -8,7 +8,6 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.output import print_json, print_table
 from contract.api.reproduction import RunDifferences, ValueDifference
 from contract.api.snapshots import FileDifference
@@ -35,7 +34,7 @@ def _print(found: RunDifferences) -> None:
     if found.code:
         print(f"\ncode: {len(found.code.files)} of {found.code.total} differing files")
         for file in found.code.files:
-            print(show_control_characters(_format_file(file)))
+            print(_format_file(file))
     else:
         print(f"\ncode: {found.code_note}")
     if found.environment_note:
@@ -54,8 +53,7 @@ def _print_values(title: str, heads: Sequence[str], values: Sequence[ValueDiffer
 
 
 def _format(value: object) -> str:
-    text = "-" if value is None else _format_text(value) if isinstance(value, str) else _in_one_word(value)
-    return show_control_characters(text)
+    return "-" if value is None else _format_text(value) if isinstance(value, str) else _in_one_word(value)
 
 
 def _format_text(text: str) -> str:

@@ -1,8 +1,6 @@
 """Groups of runs in a terminal: a line for each, with mean and deviation of each figure."""
 
-import csv
-import sys
-
+from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import print_json, print_table
 from contract.api.run_table import Cell, GroupFigure, RunGroup, RunGroups
 
@@ -14,10 +12,9 @@ def print_groups(found: RunGroups, *, as_json: bool, as_csv: bool) -> None:
         return
     fields, figures = [one.name for one in found.by], [one.name for one in found.columns]
     if as_csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
         parts = ("count", "mean", "deviation", "least", "most")
-        writer.writerow([*fields, "runs", *(f"{name} {part}" for name in figures for part in parts)])
-        writer.writerows(_row(group, parts) for group in found.groups)
+        heads = [*fields, "runs", *(f"{name} {part}" for name in figures for part in parts)]
+        print_csv(heads, [_row(group, parts) for group in found.groups])
         return
     rows = [
         [*map(_text, group.values), str(group.count), *(_spread(figure) for figure in group.figures)]

@@ -1,8 +1,6 @@
 """`bigbatch runs`: runs of all experiments, filtered by a query and sorted by any field."""
 
-import csv
 import json
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,6 +9,7 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.commands.run_table.groups import print_groups
+from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import print_table
 from contract.api.run_table import Cell
 
@@ -57,9 +56,7 @@ def runs(
         return
     heads = ["id", "state", *columns]
     if as_csv:
-        writer = csv.DictWriter(sys.stdout, ["id", "experiment_id", "state", *columns], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        print_csv(["id", "experiment_id", "state", *columns], rows)
         return
     print_table(heads, [[_text(row[head]) for head in heads] for row in rows])
 
