@@ -52,7 +52,7 @@ def test_cancel_ends_every_process_of_the_job(cluster: Local, local_job: JobRequ
     assert len(job_processes()) == 2
     cluster.cancel([JobHandle(job_id, local_job.name)])
     # an ending process loses its environment some time before its exit code is there: the job counts as alive
-    assert wait_for_end(cluster, job_id) == gone(EndKind.SIGNALED, "SIGTERM")
+    assert timeless(wait_for_end(cluster, job_id)) == gone(EndKind.SIGNALED, "SIGTERM")
     wait_for("the end of the second process", lambda: not job_processes())
     assert cluster.find([local_job.name]) == {local_job.name: None}
     assert cluster.cancel([JobHandle(job_id, local_job.name)]) == []

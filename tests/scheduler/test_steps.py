@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, update
 
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
-from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.context import Context, Memory
 from scheduler.submit.submission import finish_open, submit_queued
@@ -47,9 +47,9 @@ def test_a_tick_ends_after_a_step_and_the_next_tick_goes_on(
     run_ids, prepared = create_runs(context, experiment, 4), list[str]()
     prepare = RunFolder.prepare
 
-    def noted(folder: RunFolder, spec: RunSpec, attempt: int) -> None:
+    def noted(folder: RunFolder, *arguments: Any) -> None:
         prepared.append(folder.path.name)
-        prepare(folder, spec, attempt)
+        prepare(folder, *arguments)
 
     monkeypatch.setattr(RunFolder, "prepare", noted)
     before, ticks = 0, 0
