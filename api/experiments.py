@@ -159,7 +159,7 @@ def list_experiments(
     return Page(items=items, next=shown[-1].id if len(rows) > limit else None)
 
 
-@router.get("/{experiment_id}", responses=ITEM)
+@router.get("/{experiment_id:id}", responses=ITEM)
 def get_experiment(experiment_id: ExperimentId, db: Reading) -> ExperimentDetail:
     """Return one experiment with its spec."""
     return detail_of(db, found_experiment(db, experiment_id))
@@ -171,7 +171,7 @@ def detail_of(db: Session, experiment: Experiment) -> ExperimentDetail:
     return experiment_detail(experiment, experiments.summaries(db, [experiment.id])[experiment.id], tagged)
 
 
-@router.get("/{experiment_id}/runs", responses=ITEM)
+@router.get("/{experiment_id:id}/runs", responses=ITEM)
 def list_experiment_runs(
     experiment_id: ExperimentId,
     db: Reading,
@@ -191,7 +191,7 @@ def list_experiment_runs(
     return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].number if more else None, found)
 
 
-@router.get("/{experiment_id}/points", responses=ITEM)
+@router.get("/{experiment_id:id}/points", responses=ITEM)
 def get_experiment_points(
     experiment_id: ExperimentId,
     db: Reading,
@@ -215,7 +215,7 @@ def get_experiment_points(
     return ExperimentPoints(name=name, curves=curves, more=more)
 
 
-@router.get("/{experiment_id}/checkpoints", responses=ITEM)
+@router.get("/{experiment_id:id}/checkpoints", responses=ITEM)
 def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advice]:
     """Return interruptions, checkpoint costs and the best checkpoint interval, for each number of ranks."""
     base = found_experiment(db, experiment_id).spec.get("base") or {"kind": "steps"}
@@ -228,7 +228,7 @@ def get_checkpoint_advice(experiment_id: ExperimentId, db: Reading) -> list[Advi
     ]
 
 
-@router.post("/{experiment_id}/stop", responses=ACTION)
+@router.post("/{experiment_id:id}/stop", responses=ACTION)
 def stop_experiment(experiment_id: ExperimentId, db: Writing) -> Stopped:
     """Request that every run of the experiment stops, and that its search ends; steps that wait are cancelled."""
     see_experiment(db, experiment_id)

@@ -21,7 +21,7 @@ from store.tables import Run
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 
 
-@router.get("/{experiment_id}/failures", responses=ITEM)
+@router.get("/{experiment_id:id}/failures", responses=ITEM)
 def list_failures(
     experiment_id: ExperimentId, db: Reading, request: Request, after: AfterNumber = -1, limit: Limit = 50
 ) -> Page[FailedRun]:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
+import api.http.ids  # noqa: F401  # paths have ids in these forms
 from api.errors import Invalid
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import State

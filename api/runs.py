@@ -68,7 +68,7 @@ def list_runs(
     return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].id if more else None, found)
 
 
-@router.get("/{run_id}", responses=ITEM)
+@router.get("/{run_id:id}", responses=ITEM)
 def get_run(run_id: RunId, db: Reading, request: Request) -> RunDetail:
     """Return one run: its spec, its state history, and the names of its series."""
     return detail_of(db, found_run(db, run_id), request)
@@ -90,7 +90,7 @@ def detail_of(db: Session, run: Run, request: Request) -> RunDetail:
     return run_detail(run, story, metrics, contents, queue_sentence(db, run))
 
 
-@router.get("/{run_id}/points", responses=ITEM)
+@router.get("/{run_id:id}/points", responses=ITEM)
 def get_run_points(
     run_id: RunId,
     db: Reading,
@@ -112,20 +112,20 @@ def get_run_points(
     return RunPoints(series=series, more=more)
 
 
-@router.get("/{run_id}/ranks", responses=ITEM)
+@router.get("/{run_id:id}/ranks", responses=ITEM)
 def get_rank_times(run_id: RunId, db: Reading, request: Request) -> RankTimes | None:
     """Return the time split of every rank over the newest steps; null if there is none yet."""
     return read_rank_times(_folder(request, found_run(db, run_id)).path, TIMES)
 
 
-@router.get("/{run_id}/chunks", responses=ITEM)
+@router.get("/{run_id:id}/chunks", responses=ITEM)
 def get_chunks(run_id: RunId, db: Reading, request: Request) -> ChunkStates | None:
     """Return the states of the chunks of a program's volume; null if there are none yet."""
     folder = _folder(request, found_run(db, run_id))
     return FolderReading(folder).read(folder.read_chunks)
 
 
-@router.get("/{run_id}/stacks", responses=ITEM)
+@router.get("/{run_id:id}/stacks", responses=ITEM)
 def get_stacks(
     run_id: RunId,
     db: Reading,
@@ -139,7 +139,7 @@ def get_stacks(
     return read_stacks(_folder(request, found_run(db, run_id)).path, after=after, limit=limit)
 
 
-@router.post("/{run_id}/stop", responses=ACTION)
+@router.post("/{run_id:id}/stop", responses=ACTION)
 def stop_run(run_id: RunId, db: Writing) -> Stopped:
     """Request that the run stops; a run that has ended stays as it is."""
     found_run(db, run_id)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from importlib.metadata import version
 from secrets import token_hex
 from typing import IO, Any, TypeVar
 from urllib.parse import urlencode
@@ -16,10 +17,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
+from bigbatch.versions import has_unknown_part, is_unknown_call, unread_answer, with_versions
 from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
 from contract.api.problem import Problem
 from contract.api.responses import Created
+from contract.api.service import Health
 from contract.shown_address import shown_address
 from contract.user_home import user_name
 
@@ -196,9 +199,9 @@ class Connection:
         try:
             return TypeAdapter(answer).validate_json(response.content)
         except ValidationError as error:
-            message = (
-                f"the response of {self.shown} is not a Bigbatch response: check the address and the service's version"
-            )
+            if service := self._other_version():
+                raise BigbatchError(unread_answer(service, self.shown)) from error
+            message = f"the response of {self.shown} is not a Bigbatch response: check the address"
             raise BigbatchError(message) from error
 
     def _problem(self, response: httpx.Response) -> Problem:
@@ -211,7 +214,17 @@ class Connection:
             return Problem(type="about:blank", title=title, status=code, detail=detail, code="foreign")
         if response.status_code == 401:
             problem = problem.model_copy(update={"detail": f"{problem.detail}; {FIND_TOKEN}"})
+        is_unknown = is_unknown_call(problem) or has_unknown_part(problem.errors)
+        if is_unknown and (service := self._other_version()):
+            return with_versions(problem, service, self.shown)
         return problem
+
+    def _other_version(self) -> str | None:
+        """Return the version of a service that is not of this one; None if it does not say."""
+        with suppress(Unreachable, ValidationError):
+            service = Health.model_validate_json(self.send("GET", "/health").content).version
+            return service if service != version("bigbatch") else None
+        return None
 
 
 def _user_header() -> dict[str, str]:

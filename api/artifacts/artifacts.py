@@ -46,7 +46,7 @@ WHY = {
 }
 
 
-@router.get("/{run_id}/artifacts", responses=ITEM)
+@router.get("/{run_id:id}/artifacts", responses=ITEM)
 def list_artifacts(run_id: RunId, db: Reading, request: Request) -> RunArtifacts:
     """Return what the run left: the outputs that its spec names, and the checkpoints of an engine run."""
     run, store = found_run(db, run_id), request.app.state.object_store
@@ -58,7 +58,7 @@ def list_artifacts(run_id: RunId, db: Reading, request: Request) -> RunArtifacts
     return RunArtifacts(items=items, taken_from=run.taken_from, object_store=store_view(shown))
 
 
-@router.get("/{run_id}/artifacts/{name}", response_class=StreamingResponse, responses=DOWNLOAD)
+@router.get("/{run_id:id}/artifacts/{name}", response_class=StreamingResponse, responses=DOWNLOAD)
 def download_artifact(run_id: RunId, name: ArtifactName, request: Request) -> StreamingResponse:
     """Return an artifact: a file as it is, in parts too; a folder or a checkpoint as a tar archive."""
     with snapshot(request.app.state.engine) as db:  # which ends before the file is read

@@ -17,7 +17,7 @@ router = APIRouter(prefix="/runs", tags=["runs"])
 MOST = 20
 
 
-@router.get("/{run_id}/checkpoints", responses=ITEM)
+@router.get("/{run_id:id}/checkpoints", responses=ITEM)
 def list_checkpoints(run_id: RunId, request: Request) -> RunCheckpoints:
     """Return the newest checkpoints in the run's folder: what the run resumes from, and what a program saved there."""
     engine: Engine = request.app.state.engine

@@ -38,7 +38,7 @@ DOWNLOAD: Responses = {
 }
 
 
-@router.get("/{run_id}/files", responses=ITEM)
+@router.get("/{run_id:id}/files", responses=ITEM)
 def list_files(run_id: RunId, request: Request) -> RunFiles:
     """Return the files that the run's program wrote, and the jobs that it submitted to Slurm itself."""
     folder = _folder(run_id, request)
@@ -59,7 +59,7 @@ def list_files(run_id: RunId, request: Request) -> RunFiles:
     )
 
 
-@router.get("/{run_id}/files/{path:path}", response_class=StreamingResponse, responses=DOWNLOAD)
+@router.get("/{run_id:id}/files/{path:path}", response_class=StreamingResponse, responses=DOWNLOAD)
 def download_file(run_id: RunId, path: FilePath, request: Request) -> StreamingResponse:
     """Return a file that the run's program wrote, in parts too."""
     folder = _folder(run_id, request)

@@ -21,7 +21,7 @@ from store.tables import Run
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 
-@router.get("/{run_id}/reuse", responses=ITEM)
+@router.get("/{run_id:id}/reuse", responses=ITEM)
 def get_reuse(run_id: RunId, request: Request) -> RunReuse:
     """Return whether the run took a finished run's result; if not, how it differs from the nearest finished run."""
     with snapshot(request.app.state.engine) as db:  # which ends before files are read

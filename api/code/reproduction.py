@@ -32,14 +32,14 @@ AttemptNumber = Annotated[
 OtherRun = Annotated[int, Query(ge=0, le=MAX_INTEGER, description="Id of the run to compare with.", examples=[43])]
 
 
-@router.get("/{run_id}/environment", responses=ITEM)
+@router.get("/{run_id:id}/environment", responses=ITEM)
 def get_run_environment(run_id: RunId, request: Request, attempt: AttemptNumber = None) -> EnvironmentRecord | None:
     """Return the environment of an attempt of a program; null if there is no record of it."""
     run = _run(request, run_id)
     return find_environment(request, run, attempt)
 
 
-@router.get("/{run_id}/differences", responses=ITEM)
+@router.get("/{run_id:id}/differences", responses=ITEM)
 def get_run_differences(run_id: RunId, request: Request, other: OtherRun) -> RunDifferences:
     """Return how the run differs from the run `other`: fields of the spec, files of the code, the environment."""
     first, second = _run(request, run_id), _run(request, other)

@@ -99,7 +99,7 @@ async def upload_blobs(request: Request) -> Received:
     return Received(blobs=await receive_pack(request, blob_store(request)))
 
 
-@router.get("/{name}", responses=ITEM)
+@router.get("/{name:hash}", responses=ITEM)
 def get_snapshot(name: SnapshotHash, db: Reading) -> SnapshotView:
     """Return one snapshot: its size, and where its tree came from."""
     row = snapshots.find(db, name)
@@ -108,7 +108,7 @@ def get_snapshot(name: SnapshotHash, db: Reading) -> SnapshotView:
     return snapshot_view(row)
 
 
-@router.get("/{name}/files", responses=STORED)
+@router.get("/{name:hash}/files", responses=STORED)
 def list_snapshot_files(
     name: SnapshotHash,
     request: Request,
@@ -122,7 +122,7 @@ def list_snapshot_files(
     return FilePage(files=list(shown.files), links=list(shown.links), more=len(rest) > limit)
 
 
-@router.get("/{name}/file", responses=STORED)
+@router.get("/{name:hash}/file", responses=STORED)
 def get_snapshot_file(name: SnapshotHash, request: Request, path: FilePath) -> FileContent:
     """Return the content of one file, at most its first megabyte."""
     entry = read_manifest(request, name).by_path.get(path)
@@ -141,7 +141,7 @@ def get_snapshot_file(name: SnapshotHash, request: Request, path: FilePath) -> F
     return FileContent(path=path, size=entry.size, text=text, is_shortened=is_shortened)
 
 
-@router.get("/{name}/differences", responses=STORED)
+@router.get("/{name:hash}/differences", responses=STORED)
 def get_snapshot_differences(name: SnapshotHash, request: Request, against: OtherHash) -> SnapshotDifferences:
     """Return the files in which the snapshot `against` differs from this one, with the differences as text."""
     return compare_trees(blob_store(request), read_manifest(request, name), read_manifest(request, against))

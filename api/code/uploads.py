@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from api.documents import DOCUMENT_KEY, STREAMED
+from api.documents import STREAMED
 from api.errors import FolderUnavailable, Invalid, Malformed, TooLarge, UnsupportedType
+from api.http.bodies import document_of
 from contract.api.snapshots import MAX_REQUEST_BYTES, SnapshotRequest
 from contract.snapshot.blob_store import BlobStore
 from contract.snapshot.pack import PackError, PackReader
@@ -21,7 +22,7 @@ PART = 1 << 20  # bytes that are handed to a thread at once
 async def snapshot_request(request: Request) -> SnapshotRequest:
     """Return the request in a body of JSON, compressed or not."""
     if not _is_streamed(request):
-        return await run_in_threadpool(_validated, request.scope.get(DOCUMENT_KEY) or {})
+        return await run_in_threadpool(_validated, document_of(request, what="the snapshot"))
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -37,14 +38,17 @@ async def receive_pack(request: Request, store: BlobStore) -> int:
     reader = PackReader(store)
     try:
         await run_in_threadpool(store.prepare)
-        waiting = bytearray()
+        waiting, is_empty = bytearray(), True
         async for part in request.stream():
             waiting += part
+            is_empty = is_empty and not part
             if len(waiting) >= PART:
                 await run_in_threadpool(reader.feed, bytes(waiting))
                 waiting.clear()
         await run_in_threadpool(reader.feed, bytes(waiting))
         reader.close()
+        if is_empty:
+            raise Malformed("the body is missing: send the contents of files")
     except PackError as error:
         raise Malformed(str(error)) from error
     except ClientDisconnect as error:

@@ -23,7 +23,7 @@ MAX_NAME = 200
 router = APIRouter()
 
 
-@router.get("/experiments/{experiment_id}/document", tags=["experiments"], responses=ITEM | problems(409))
+@router.get("/experiments/{experiment_id:id}/document", tags=["experiments"], responses=ITEM | problems(409))
 def get_experiment_document(experiment_id: ExperimentId, db: Reading) -> SpecText:
     """Return the experiment as a document for POST /experiments: its spec, with the labels that it has now."""
     experiment = found_experiment(db, experiment_id)
@@ -41,7 +41,7 @@ def get_experiment_document(experiment_id: ExperimentId, db: Reading) -> SpecTex
     return SpecText(text=write_yaml({"name": experiment.name, **written, **others}))
 
 
-@router.get("/runs/{run_id}/document", tags=["runs"], responses=ITEM | problems(409))
+@router.get("/runs/{run_id:id}/document", tags=["runs"], responses=ITEM | problems(409))
 def get_run_document(run_id: RunId, db: Reading) -> SpecText:
     """Return the run as a document for POST /experiments: an experiment of this run alone."""
     run = found_run(db, run_id)

@@ -33,7 +33,7 @@ Skip = Annotated[
 ]
 
 
-@router.get("/experiments/{experiment_id}/size", tags=["experiments"], responses=ITEM)
+@router.get("/experiments/{experiment_id:id}/size", tags=["experiments"], responses=ITEM)
 def get_experiment_size(experiment_id: ExperimentId, request: Request) -> StoredSize:
     """Return what a deletion of the experiment would remove, and the text that confirms the deletion."""
     with snapshot(request.app.state.engine) as db:
@@ -41,7 +41,7 @@ def get_experiment_size(experiment_id: ExperimentId, request: Request) -> Stored
     return _size(request, Run.experiment_id == experiment_id, confirm)
 
 
-@router.get("/runs/{run_id}/size", tags=["runs"], responses=ITEM)
+@router.get("/runs/{run_id:id}/size", tags=["runs"], responses=ITEM)
 def get_run_size(run_id: RunId, request: Request) -> StoredSize:
     """Return what a deletion of the run would remove, and the text that confirms the deletion."""
     with snapshot(request.app.state.engine) as db:
@@ -49,7 +49,7 @@ def get_run_size(run_id: RunId, request: Request) -> StoredSize:
     return _size(request, Run.id == run_id, confirm)
 
 
-@router.delete("/experiments/{experiment_id}", tags=["experiments"], responses=CHANGE)
+@router.delete("/experiments/{experiment_id:id}", tags=["experiments"], responses=CHANGE)
 def delete_experiment(experiment_id: ExperimentId, request: Request, db: Writing, confirm: Confirm = None) -> Deleted:
     """Delete an experiment whose runs have all ended, with its files; `confirm` must be its name."""
     if deletion.was_deleted(db, Experiment, experiment_id):
@@ -62,7 +62,7 @@ def delete_experiment(experiment_id: ExperimentId, request: Request, db: Writing
     return _deleted(db, Experiment, experiment_id, deletion.mark_experiment(db, experiment_id, _undo(request)))
 
 
-@router.delete("/runs/{run_id}", tags=["runs"], responses=CHANGE)
+@router.delete("/runs/{run_id:id}", tags=["runs"], responses=CHANGE)
 def delete_run(run_id: RunId, request: Request, db: Writing, confirm: Confirm = None) -> Deleted:
     """Delete a run that has ended, with its files; `confirm` must be the name of its folder."""
     if deletion.was_deleted(db, Run, run_id):
@@ -73,7 +73,7 @@ def delete_run(run_id: RunId, request: Request, db: Writing, confirm: Confirm = 
     return _deleted(db, Run, run_id, deletion.mark_runs(db, Run.id == run_id, _undo(request)))
 
 
-@router.post("/experiments/{experiment_id}/restore", tags=["experiments"], responses=CHANGE)
+@router.post("/experiments/{experiment_id:id}/restore", tags=["experiments"], responses=CHANGE)
 def post_experiment_restore(experiment_id: ExperimentId, db: Writing) -> Restored:
     """Undo the deletion of an experiment and of the runs that went with it."""
     if not deletion.was_deleted(db, Experiment, experiment_id):
@@ -81,7 +81,7 @@ def post_experiment_restore(experiment_id: ExperimentId, db: Writing) -> Restore
     return _restored(lambda: undo.restore_experiment(db, experiment_id))
 
 
-@router.post("/runs/{run_id}/restore", tags=["runs"], responses=CHANGE)
+@router.post("/runs/{run_id:id}/restore", tags=["runs"], responses=CHANGE)
 def post_run_restore(run_id: RunId, db: Writing) -> Restored:
     """Undo the deletion of a run."""
     if not deletion.was_deleted(db, Run, run_id):

@@ -33,7 +33,7 @@ router = APIRouter()
 
 
 @router.post(
-    "/experiments/{experiment_id}/points",
+    "/experiments/{experiment_id:id}/points",
     tags=["experiments"],
     responses=CHANGE,
     openapi_extra=describe_body(PointsRequest, "The points, as JSON or YAML."),
@@ -84,7 +84,7 @@ def _check_number(new: NewPoints) -> None:
 
 
 @router.post(
-    "/runs/{run_id}/extend",
+    "/runs/{run_id:id}/extend",
     tags=["runs"],
     responses=CHANGE,
     openapi_extra=describe_body(ExtensionRequest, "The new total number of epochs."),

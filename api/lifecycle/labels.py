@@ -21,14 +21,14 @@ router = APIRouter()
 
 
 @router.patch(
-    "/experiments/{experiment_id}",
+    "/experiments/{experiment_id:id}",
     tags=["experiments"],
     responses=ACTION,
     openapi_extra=describe_body(ExperimentChange, "The changes, as JSON or YAML.", required=False),
 )
 def patch_experiment(
     experiment_id: ExperimentId,
-    change: Annotated[ExperimentChange, Depends(body_of(ExperimentChange, what="the change"))],
+    change: Annotated[ExperimentChange, Depends(body_of(ExperimentChange, what="the change", required=False))],
     db: Writing,
 ) -> ExperimentDetail:
     """Change the labels of an experiment; its spec stays as it was submitted."""
@@ -40,14 +40,14 @@ def patch_experiment(
 
 
 @router.patch(
-    "/runs/{run_id}",
+    "/runs/{run_id:id}",
     tags=["runs"],
     responses=ACTION,
     openapi_extra=describe_body(RunChange, "The changes, as JSON or YAML.", required=False),
 )
 def patch_run(
     run_id: RunId,
-    change: Annotated[RunChange, Depends(body_of(RunChange, what="the change"))],
+    change: Annotated[RunChange, Depends(body_of(RunChange, what="the change", required=False))],
     db: Writing,
 ) -> RunLabels:
     """Change the labels of a run."""

@@ -43,7 +43,7 @@ def create_recording(
 
 
 @router.post(
-    "/{experiment_id}/runs",
+    "/{experiment_id:id}/runs",
     responses=CHANGE,
     openapi_extra=describe_body(RecordedRunsRequest, "The runs, each with a key of its own."),
 )

@@ -20,17 +20,17 @@ router = APIRouter()
 # by the asked state: the reasons for which a step ended without runs
 ENDED_WITHOUT_RUNS = {State.FAILED: ("not_resolved", "need_ended", "workflow_failed"), State.CANCELLED: ("stopped",)}
 BODY = describe_body(RetryRequest, "Which ended runs are retried; without a body, all that can be.", required=False)
-WhichStates = Annotated[RetryRequest, Depends(body_of(RetryRequest, what="the request"))]
+WhichStates = Annotated[RetryRequest, Depends(body_of(RetryRequest, what="the request", required=False))]
 
 
-@router.post("/runs/{run_id}/retry", tags=["runs"], responses=ACTION, openapi_extra=BODY)
+@router.post("/runs/{run_id:id}/retry", tags=["runs"], responses=ACTION, openapi_extra=BODY)
 def retry_run(run_id: RunId, asked: WhichStates, db: Writing, user: UserName = None) -> RetryResult:
     """Queue a run that failed or was cancelled as its next attempt; another run stays as it is."""
     found_run(db, run_id)
     return _result(retry(db, Run.id == run_id, _states(asked), by=user))
 
 
-@router.post("/experiments/{experiment_id}/retry", tags=["experiments"], responses=ACTION, openapi_extra=BODY)
+@router.post("/experiments/{experiment_id:id}/retry", tags=["experiments"], responses=ACTION, openapi_extra=BODY)
 def retry_experiment(
     experiment_id: ExperimentId, asked: WhichStates, db: Writing, user: UserName = None
 ) -> RetryResult:

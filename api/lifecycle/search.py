@@ -20,7 +20,7 @@ from contract.validation import ValidationIssue, issues_of
 from store.search import searches
 from store.search.table import Search
 
-router = APIRouter(prefix="/experiments/{experiment_id}/search", tags=["searches"])
+router = APIRouter(prefix="/experiments/{experiment_id:id}/search", tags=["searches"])
 
 
 @router.post("/pause", responses=ACTION)

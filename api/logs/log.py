@@ -73,7 +73,7 @@ def _query(
     return LogQuery(rank, search, level)
 
 
-@router.get("/{run_id}/log", responses=ITEM)
+@router.get("/{run_id:id}/log", responses=ITEM)
 def get_run_log(
     run_id: RunId,
     request: Request,

@@ -58,7 +58,7 @@ def create_notify_rule(new: Annotated[NewRule, Depends(body_of(NewRule, what="th
     return rule_view(found)
 
 
-@router.delete("/rules/{rule_id}", status_code=204, responses=ACTION)
+@router.delete("/rules/{rule_id:id}", status_code=204, responses=ACTION)
 def delete_notify_rule(rule_id: RuleId, db: Writing) -> None:
     """Delete a rule; messages that were made by it are still delivered."""
     if rules.find_rule(db, rule_id) is None:

@@ -54,13 +54,13 @@ def create_notify_target(
 
 
 @router.patch(
-    "/{target_id}",
+    "/{target_id:id}",
     responses=CHANGE,
     openapi_extra=describe_body(TargetChange, "The changes, as JSON or YAML.", required=False),
 )
 def patch_notify_target(
     target_id: TargetId,
-    change: Annotated[TargetChange, Depends(body_of(TargetChange, what="the change"))],
+    change: Annotated[TargetChange, Depends(body_of(TargetChange, what="the change", required=False))],
     db: Writing,
 ) -> Target:
     """Rename a target, or change its address or its secret."""
@@ -75,13 +75,13 @@ def patch_notify_target(
     return target_view(target, targets.waiting_counts(db).get(target.id, 0))
 
 
-@router.delete("/{target_id}", status_code=204, responses=ACTION)
+@router.delete("/{target_id:id}", status_code=204, responses=ACTION)
 def delete_notify_target(target_id: TargetId, db: Writing) -> None:
     """Delete a target with its rules; messages that wait for it are given up."""
     targets.delete_target(db, _found(db, target_id))
 
 
-@router.post("/{target_id}/test", status_code=201, responses=ACTION)
+@router.post("/{target_id:id}/test", status_code=201, responses=ACTION)
 def send_test_message(target_id: TargetId, db: Writing, user: UserName = None) -> Delivery:
     """Send a message to a target, so that somebody sees whether it arrives."""
     target = _found(db, target_id)

@@ -35,7 +35,7 @@ BODY = {
 _batch = json_body_of(PointsBatch, what="the batch", max_bytes=MAX_BYTES, hint=": send several")
 
 
-@router.post("/{run_id}/points", responses=CHANGE, openapi_extra=BODY)
+@router.post("/{run_id:id}/points", responses=CHANGE, openapi_extra=BODY)
 def post_run_points(run_id: RunId, batch: Annotated[PointsBatch, Depends(_batch)], request: Request) -> PointsReceived:
     """Store a batch of points of a run of a program, or of a run that was carried out elsewhere.
 
@@ -55,7 +55,7 @@ def post_run_points(run_id: RunId, batch: Annotated[PointsBatch, Depends(_batch)
         return PointsReceived(stored=stored, next=writers.of_run(db, run_id)[batch.writer] + 1)
 
 
-@router.get("/{run_id}/writers", responses=ITEM)
+@router.get("/{run_id:id}/writers", responses=ITEM)
 def get_run_writers(run_id: RunId, db: Reading) -> Writers:
     """Return who has sent points of the run, and the number of each one's next batch."""
     found_run(db, run_id)

@@ -64,7 +64,7 @@ BucketCount = Annotated[
 ]
 
 
-@router.get("/runs/{run_id}/curves", responses=ITEM, response_model=RunCurves)
+@router.get("/runs/{run_id:id}/curves", responses=ITEM, response_model=RunCurves)
 def get_run_curves(
     run_id: RunId,
     db: Reading,
@@ -87,7 +87,7 @@ def get_run_curves(
     return _answer(RunCurves(series=curves))
 
 
-@router.get("/experiments/{experiment_id}/curves", responses=ITEM, response_model=ExperimentCurves)
+@router.get("/experiments/{experiment_id:id}/curves", responses=ITEM, response_model=ExperimentCurves)
 def get_experiment_curves(
     experiment_id: ExperimentId,
     db: Reading,

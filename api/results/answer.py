@@ -60,7 +60,7 @@ Baseline = Annotated[
 ]
 
 
-@router.get("/{experiment_id}/answer", responses=ITEM, response_model=Answer)
+@router.get("/{experiment_id:id}/answer", responses=ITEM, response_model=Answer)
 def get_answer(
     experiment_id: ExperimentId,
     db: Reading,

@@ -49,7 +49,7 @@ class ImportanceCache:
             return shares
 
 
-@router.get("/{experiment_id}/search", responses=ITEM)
+@router.get("/{experiment_id:id}/search", responses=ITEM)
 def get_search(experiment_id: ExperimentId, request: Request, db: Reading) -> SearchDetail:
     """Return the search of an experiment with all its trials."""
     base = found_experiment(db, experiment_id).spec["base"]

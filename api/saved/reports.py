@@ -74,20 +74,20 @@ def create_report(
     return _view(add_report(db, new.title, user or ""), 0)
 
 
-@router.get("/{report_id}", responses=ITEM)
+@router.get("/{report_id:id}", responses=ITEM)
 def get_report(report_id: ReportId, db: Reading) -> ReportDetail:
     """Return a report with its blocks; also a deleted one, for a day."""
     return _detail(_found(find_report(db, report_id), report_id), blocks_of(db, report_id))
 
 
 @router.patch(
-    "/{report_id}",
+    "/{report_id:id}",
     responses=ACTION,
     openapi_extra=describe_body(ReportChange, "The changes, as JSON or YAML.", required=False),
 )
 def patch_report(
     report_id: ReportId,
-    change: Annotated[ReportChange, Depends(body_of(ReportChange, what="the change"))],
+    change: Annotated[ReportChange, Depends(body_of(ReportChange, what="the change", required=False))],
     db: Writing,
 ) -> ReportDetail:
     """Rename a report, order its blocks or remove some, delete it, or undo its deletion within a day."""
@@ -103,7 +103,7 @@ def patch_report(
     return _detail(report, blocks_of(db, report_id))
 
 
-@router.post("/{report_id}/blocks", status_code=201, responses=CHANGE, openapi_extra=BLOCK_BODY)
+@router.post("/{report_id:id}/blocks", status_code=201, responses=CHANGE, openapi_extra=BLOCK_BODY)
 def add_report_block(
     report_id: ReportId,
     added: Annotated[AddedBlock, Depends(json_body_of(AddedBlock, what="the block", max_bytes=MAX_BYTES))],
@@ -117,7 +117,7 @@ def add_report_block(
 
 
 @router.put(
-    "/{report_id}/blocks/{block_id}",
+    "/{report_id:id}/blocks/{block_id:id}",
     responses=ACTION,
     openapi_extra=describe_body(TextBlock, "The new text, as JSON or YAML."),
 )
@@ -137,7 +137,7 @@ def replace_report_text(
 
 
 @router.get(
-    "/{report_id}/file",
+    "/{report_id:id}/file",
     response_class=Response,
     responses={
         200: {

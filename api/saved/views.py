@@ -36,20 +36,20 @@ def create_view(
     return _rendered(add_view(db, new, user or ""))
 
 
-@router.get("/{view_id}", responses=ITEM)
+@router.get("/{view_id:id}", responses=ITEM)
 def get_view(view_id: ViewId, db: Reading) -> View:
     """Return one view; also a deleted one, for a day."""
     return _rendered(_found(find_view(db, view_id), view_id))
 
 
 @router.patch(
-    "/{view_id}",
+    "/{view_id:id}",
     responses=ACTION,
     openapi_extra=describe_body(ViewChange, "The changes, as JSON or YAML.", required=False),
 )
 def patch_view(
     view_id: ViewId,
-    change: Annotated[ViewChange, Depends(body_of(ViewChange, what="the change"))],
+    change: Annotated[ViewChange, Depends(body_of(ViewChange, what="the change", required=False))],
     db: Writing,
 ) -> View:
     """Rename a view, change what it shows, delete it, or undo its deletion within a day."""

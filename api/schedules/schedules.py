@@ -95,7 +95,7 @@ def create_schedule(
     return _view(stored)
 
 
-@router.get("/{schedule_id}", responses=ITEM)
+@router.get("/{schedule_id:id}", responses=ITEM)
 def get_schedule(schedule_id: ScheduleId, db: Reading) -> ScheduleDetail:
     """Return one schedule with its spec and its newest starts."""
     schedule = db.get(Schedule, schedule_id)
@@ -111,7 +111,7 @@ def get_schedule(schedule_id: ScheduleId, db: Reading) -> ScheduleDetail:
 
 
 @router.patch(
-    "/{schedule_id}",
+    "/{schedule_id:id}",
     responses=ACTION,
     openapi_extra=describe_body(ScheduleChange, "The change, as JSON or YAML."),
 )
@@ -129,7 +129,7 @@ def patch_schedule(
     return _view(schedule)
 
 
-@router.delete("/{schedule_id}", status_code=204, responses=ACTION)
+@router.delete("/{schedule_id:id}", status_code=204, responses=ACTION)
 def delete_schedule(schedule_id: ScheduleId, db: Writing) -> None:
     """Delete a schedule; its experiments stay."""
     schedules.remove(db, _locked(db, schedule_id))

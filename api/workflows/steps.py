@@ -33,7 +33,7 @@ class _Timed(NamedTuple):
     duration_s: float | None
 
 
-@router.get("/{experiment_id}/steps", responses=ITEM)
+@router.get("/{experiment_id:id}/steps", responses=ITEM)
 def get_steps(experiment_id: ExperimentId, db: Reading) -> StepGraph:
     """Return the steps of a workflow as a graph; an experiment without steps has none."""
     experiment = found_experiment(db, experiment_id)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from api import dashboard
 from api.app import create_app
 from contract.settings import OWN_PATHS, Settings
+from contract.snapshot.pack import pack_header
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post, target
 
 ROOT = "/bigbatch"
@@ -80,7 +82,10 @@ def test_the_api_answers_and_a_problem_names_the_address_that_was_asked_for(belo
 def test_a_snapshot_is_taken_below_the_root(below: TestClient, prefix: str) -> None:
     """Bodies that endpoints read as they arrive are known by their path."""
     kind = {**WITH_TOKEN, "content-type": "application/octet-stream"}
-    assert below.post(f"{prefix}/api/v1/snapshots/blobs", content=b"", headers=kind).status_code == 200
+    answer = below.post(
+        f"{prefix}/api/v1/snapshots/blobs", content=pack_header(sha256(b"x").hexdigest(), 1) + b"x", headers=kind
+    )
+    assert answer.json() == {"blobs": 1}
 
 
 def test_an_unforeseen_error_has_the_headers_of_the_api(below: TestClient, prefix: str) -> None:

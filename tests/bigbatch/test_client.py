@@ -152,7 +152,8 @@ def test_an_experiment_is_sent_again_under_its_key() -> None:
 
 
 def test_an_answer_of_another_service_is_told_apart() -> None:
-    client, _ = answering(httpx.Response(200, text="<html>"), httpx.Response(404, text="<html>"))
+    page = httpx.Response(200, text="<html>")
+    client, _ = answering(page, page, httpx.Response(404, text="<html>"))  # twice: also to the question for its version
     with pytest.raises(BigbatchError, match="is not a Bigbatch response"):
         client.health()
     with pytest.raises(ApiError, match="answered 404 Not Found, which is not a Bigbatch response"):
