@@ -24,6 +24,7 @@ from bigbatch.commands.importing import imports
 from bigbatch.commands.lifecycle.backup import backup, restore
 from bigbatch.commands.lifecycle.delete import delete, deleted_items
 from bigbatch.commands.lifecycle.labels import archive, assign, note, rename, tag
+from bigbatch.commands.lifecycle.orphans import orphans
 from bigbatch.commands.lifecycle.repeat import clone, extend
 from bigbatch.commands.lifecycle.retry import retry
 from bigbatch.commands.listing import list_experiments, search, show
@@ -95,6 +96,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "doctor": doctor,
     "backup": backup,
     "restore": restore,
+    "orphans": orphans,
     "price": price,
     "plan": plan,
     "dedup": dedup,

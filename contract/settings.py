@@ -22,6 +22,7 @@ SECRETS = frozenset({"token", "database", "broker", "artifact_store_options"})  
 SLURM_TOKEN = "SLURM_JWT"  # environment variable with which Slurm's commands sign in
 SNAPSHOTS = ".snapshots"  # folder below the run folders, by default
 MIN_TOKEN_LENGTH = 32
+RESTORED = "restored"  # a file in a home that was made of a backup, until its first start
 Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
 ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~%@-]+)+")
 # first parts of the service's own paths: where a proxy cuts the root off, nothing tells /runs/7 from /7 below /runs

@@ -4,18 +4,23 @@ import sys
 
 from contract.process_settings import read_process_settings
 from contract.refusal import refuse
+from contract.settings import RESTORED, Settings
 from migrations.commands import check, downgrade, new, state, upgrade
 from store.database_state import no_answer, start_problem
+from store.restored import Restored, bring_up
+from store.session import engine_for
 
 
 def main(arguments: list[str]) -> int:
     """Run one command on the settings' database; return 0. `check` raises if it finds a difference."""
-    url = read_process_settings().database_url()
+    settings = read_process_settings()
+    url = settings.database_url()
     if problem := no_answer(url) if arguments == ["state"] else start_problem(url):
         refuse(problem)
     match arguments:
         case ["upgrade"]:
             upgrade(url)
+            _bring_up(settings)
         case ["downgrade", revision]:
             downgrade(url, revision)
         case ["new", message]:
@@ -27,6 +32,16 @@ def main(arguments: list[str]) -> int:
         case _:
             sys.exit(__doc__)
     return 0
+
+
+def _bring_up(settings: Settings) -> None:
+    """Bring a database that was restored up to its run folders, before any part of the service works with it."""
+    marker, root = settings.home_folder() / RESTORED, settings.runs_folder()
+    is_home = marker.exists()
+    restored = Restored(is_home, is_home and root.is_relative_to(settings.home_folder()))
+    for sentence in bring_up(engine_for(settings.database_url()), root, restored):
+        print(sentence, file=sys.stderr, flush=True)
+    marker.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

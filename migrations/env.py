@@ -20,6 +20,7 @@ import store.saved.reports
 import store.saved.views
 import store.schedules.table
 import store.search.table
+import store.service
 import store.steps.table  # noqa: F401  # the tables of these modules are a part of the metadata
 from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for

@@ -1,4 +1,4 @@
-"""`python -m scheduler check | worker | clock | close | preview | predict | doctor`: ticks, Celery beat, and others."""
+"""`python -m scheduler check | worker | clock | close | preview | predict | doctor | orphans`: ticks, beat, others."""
 
 import sys
 from collections.abc import Callable
@@ -38,6 +38,8 @@ def main(arguments: list[str]) -> None:
             _predict(settings)
         case ["doctor", *words]:
             _examine(settings, words)
+        case ["orphans", *words]:
+            _handle_orphans(settings, words)
         case _:
             sys.exit(__doc__)
 
@@ -119,6 +121,15 @@ def _examine(settings: Settings, words: list[str]) -> None:
     with suppress(BrokenPipeError):
         for check in run_checks(settings, words):
             print(check.model_dump_json(), flush=True)
+
+
+def _handle_orphans(settings: Settings, words: list[str]) -> None:
+    from scheduler.context import Context
+    from scheduler.orphans.command import handle_orphans
+
+    with suppress(BrokenPipeError):
+        for sentence in handle_orphans(Context.of(settings), words):
+            print(sentence, flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from scheduler.ticks.cancel import cancel
 from scheduler.ticks.delete import delete
 from scheduler.ticks.ingest import ingest_and_follow
 from scheduler.ticks.launch import launch
+from scheduler.ticks.mark import mark
 from scheduler.ticks.mirror import mirror
 from scheduler.ticks.notify import notify
 from scheduler.ticks.plan import plan
@@ -58,6 +59,7 @@ TICKS: Mapping[str, tuple[Tick, float]] = MappingProxyType(  # with the period i
             "prune": prune,
             "mirror": mirror,
             "delete": delete,
+            "mark": mark,
             "tensorboard": write_event_files,
         }.items()
     }

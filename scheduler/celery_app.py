@@ -34,6 +34,7 @@ PERIODS_S: Mapping[str, float] = MappingProxyType(
         "prune": 10.0,
         "mirror": 2.0,
         "delete": 10.0,
+        "mark": 5.0,
         "tensorboard": 5.0,  # TensorBoard itself looks for new records each five seconds or less often
     }
 )

@@ -74,6 +74,9 @@ class Memory:
     # by run: how often its curve was compared with its group's, and up to which step at last
     curves_seen: dict[int, tuple[int, int]] = field(default_factory=dict)
     has_recovered: bool = False  # whether the first recover tick is over
+    has_named_orphans: bool = False  # in the log
+    marked_change: int = -1  # the newest change at the last mark
+    recorded_runs: dict[int, int] = field(default_factory=dict)  # by experiment: the highest id in its record
 
     def note_progress(self, tick: str) -> None:
         """Show the watchdog that a tick which has much to do does not hang."""

@@ -15,7 +15,7 @@ from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.lifecycle.unread import Unread
 from contract.spec.experiment import ExperimentSpec
-from store import changes
+from store import changes, service
 from store.lifecycle import tags
 from store.lifecycle.new_runs import insert_runs
 from store.locks import lock_runs
@@ -49,6 +49,7 @@ def create(
     takes a finished run's result; `carried_out`: no run of the steps with these names does.
     """
     experiment = Experiment(
+        id=service.new_ids(db, "experiments", 1)[0],
         name=spec.name,
         description=spec.description,
         spec=spec.model_dump(mode="json"),

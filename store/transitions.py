@@ -46,7 +46,8 @@ def record_created(db: Session, run_ids: Sequence[int]) -> None:
 def insert_recorded(db: Session, rows: Sequence[Mapping[str, Any]], source: str) -> list[int]:
     """Insert runs that were carried out elsewhere, each as done with one entry of its history; return their ids."""
     done = [{**row, "state": State.DONE} for row in rows]
-    ids = list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), done))
+    ids = [row["id"] for row in done]
+    db.execute(insert(Run), done)
     changes.record_runs(db, ids)
     reason = Recorded(source=source)
     db.execute(insert(Move), [{"run_id": id_, "old": None, "new": State.DONE, "reason": reason} for id_ in ids])

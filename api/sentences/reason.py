@@ -11,7 +11,9 @@ from contract.lifecycle.reason import (
     CollectionFailed,
     ExtensionRequested,
     FolderNotWritable,
+    FolderRestored,
     FoundByName,
+    FoundInFolder,
     FreeText,
     JobEnded,
     LimitTooShort,
@@ -39,7 +41,14 @@ from contract.lifecycle.reason import (
 )
 
 Submission = (
-    FolderNotWritable | CodeUnavailable | SubmissionRefused | SubmissionUnconfirmed | SubmissionLost | FoundByName
+    FolderNotWritable
+    | CodeUnavailable
+    | SubmissionRefused
+    | SubmissionUnconfirmed
+    | SubmissionLost
+    | FoundByName
+    | FolderRestored
+    | FoundInFolder
 )
 
 STOPPED_BY = {
@@ -118,6 +127,10 @@ def _submission(
             return f"its submission was lost: {message}" if message else "its submission was lost"
         case FoundByName():
             return "the cluster lists the job by its name"
+        case FolderRestored():
+            return "the run's folder was restored from a backup, so the job that wrote to the folder of before is lost"
+        case FoundInFolder(attempt=attempt):
+            return f"its folder has attempt {attempt}, of which the restored database did not know"
         case _:
             assert_never(reason)
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
+from contract.settings import RESTORED
 
 DATABASE, ARCHIVE = "bigbatch.db", "files.tar"
 # the database is copied by itself, and a broker's messages and a lock are of the service that runs now
-EXCLUDED = (f"./{DATABASE}*", "./broker*", "./up.lock")
+EXCLUDED = (f"./{DATABASE}*", "./broker*", "./up.lock", f"./{RESTORED}")
 EXPECTED = ("file changed as we read it", "File removed before we read it", "socket ignored")  # of runs that train
 
 
@@ -42,6 +43,7 @@ def restore_backup(folder: Path, home: Path) -> None:
     _tar("-C", str(home), "-xf", str(folder / ARCHIVE))
     shutil.copyfile(folder / DATABASE, home / DATABASE)
     (home / DATABASE).chmod(0o600)
+    (home / RESTORED).touch(mode=0o600)  # the next start brings the database up to what was done since
 
 
 def _make_new(folder: Path) -> None:

@@ -201,7 +201,20 @@ class TakenFrom(_Reason):
     run: int
 
 
-Ending = FreeText | RunPaused | RunStopped | RunFailed | JobEnded | RankFailed
+class FolderRestored(_Reason):
+    """The run's folder was restored from a backup, and its job writes to the folder of before: the job is lost."""
+
+    kind: Literal["folder_restored"] = "folder_restored"
+
+
+class FoundInFolder(_Reason):
+    """The run's folder has an attempt of which the restored database did not know."""
+
+    kind: Literal["found_in_folder"] = "found_in_folder"
+    attempt: int
+
+
+Ending = FreeText | RunPaused | RunStopped | RunFailed | JobEnded | RankFailed | FolderRestored
 
 
 class Retried(_Reason):
@@ -269,6 +282,8 @@ Reason = Annotated[
     | SubmissionUnconfirmed
     | SubmissionLost
     | FoundByName
+    | FolderRestored
+    | FoundInFolder
     | Retried
     | RetriesExhausted
     | NoProgress

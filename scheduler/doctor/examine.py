@@ -14,6 +14,7 @@ from scheduler.clusters.slurm.presence import find_absence
 from scheduler.doctor import service_host
 from scheduler.doctor.compute_node import check_compute_node
 from scheduler.doctor.deletions import check_deletions
+from scheduler.doctor.orphans import check_orphans
 from scheduler.doctor.slurm import check_slurm
 from scheduler.doctor.waiting_rate_limit import WaitingRateLimit
 from store.session import engine_for
@@ -32,6 +33,8 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
     if _answers(stored):
         yield from check_deletions(settings, engine_for(settings.database_url()))
     yield service_host.check_broker(settings)
+    if _answers(stored) and (orphans := check_orphans(settings)) is not None:
+        yield orphans
     if (unused := _find_unused(settings)) is not None:
         yield unused
         return

@@ -33,6 +33,7 @@ from scheduler.clusters.cluster import (
     UnknownErrorMessage,
 )
 from scheduler.context import Context
+from scheduler.orphans.records import record_experiments
 from scheduler.submit.answer import queue_again, store_id, withdraw
 from scheduler.submit.code_trees import make_code_trees
 from scheduler.submit.folders import FULL_FOR, Lease, write_array_folder, write_run_folders
@@ -110,6 +111,7 @@ def _submission(context: Context, cluster: Cluster, selection: Selection) -> Ste
     pairs = [(run, job) for run in taken if (job := run.current_job)]
     pairs = yield from make_code_trees(context, lease, pairs)
     ready = yield from write_run_folders(context, lease, pairs)
+    record_experiments(context, [run for run, _ in ready])
     if any(run.spec.get("kind") == "program" for run, _ in ready):
         try:
             install_tools(context.runs_folder, context.owners, context.memory.examined)

@@ -11,7 +11,9 @@ from functools import partial
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.files.whole_folder import remove_folder
+from contract.folder.service_records import remove_experiment
 from scheduler.context import Context
+from store import service
 from store.lifecycle import deletion
 from store.lifecycle.deletion import DeletedRun
 from store.session import snapshot, transaction
@@ -42,7 +44,9 @@ def delete(context: Context) -> None:
             context.memory.removals.forget(key)
             _remove_rows(context, run, until)
     with transaction(context.engine) as db:
-        deletion.remove_experiments(db)
+        removed, identity = deletion.remove_experiments(db), service.identity(db)
+    for experiment_id in removed:
+        remove_experiment(context.runs_folder, identity, experiment_id)
 
 
 def _removable(context: Context) -> Iterator[DeletedRun]:

@@ -19,7 +19,7 @@ from store.steps.table import Step
 from store.tables import Run
 
 LONGER = re.compile(r"[\w.-]")  # after a path: the path goes on, so it is another one
-RUN_FOLDER = re.compile(r"(?<![\w-])(\d{6,18})-([0-9a-f]{12})(?=/)")  # RunFolder.of
+RUN_FOLDER = re.compile(r"(?<![\w-])(\d{6,18})-([0-9a-f]{12,20})(?=/)")  # RunFolder.of
 
 
 class Named(NamedTuple):

@@ -162,8 +162,8 @@ def remove_rows(db: Session, run_id: int, limit: int) -> bool:
     return True
 
 
-def remove_experiments(db: Session) -> None:
-    """Remove the rows of deleted experiments that have no runs any more."""
+def remove_experiments(db: Session) -> Sequence[int]:
+    """Remove the rows of deleted experiments that have no runs any more; return their ids."""
     newest = select(func.max(Experiment.id)).scalar_subquery()
     is_empty = ~select(Run.id).where(Run.experiment_id == Experiment.id).exists()
     is_deleted = (Experiment.deleted_at.is_not(None), Experiment.restorable_until.is_(None))
@@ -178,3 +178,4 @@ def remove_experiments(db: Session) -> None:
         occurrences.remove(db, ids)
         db.execute(delete(ExperimentTag).where(ExperimentTag.experiment_id.in_(ids)))
         db.execute(delete(Experiment).where(Experiment.id.in_(ids)))
+    return ids

@@ -15,7 +15,7 @@ from contract.reuse.key import reuse_key
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
-from store import changes
+from store import changes, service
 from store.artifacts.contents import with_hashes
 from store.run_table.spec_fields import add_run_fields, base_of
 from store.tables import Experiment, Run
@@ -49,37 +49,44 @@ def insert_runs(
 def insert_runs_of_steps(db: Session, experiment: Experiment, new: Sequence[StepPoints], *, first: int) -> list[int]:
     """Store a queued run for each point of several steps, as `insert_runs` does."""
     points = [(one, values, run) for one in new for values, run in one.points]
+    if not points:
+        return []
     documents = [run.model_dump(mode="json") for _, _, run in points]
     hashed = with_hashes(db, documents)
-    rows: list[dict[str, Any]] = [
+    ids, mine = service.new_ids(db, "runs", len(points)), service.identity(db)
+    rows = [
         {
+            **run_row(run, documents[place]),
+            "id": ids[place],
             "experiment_id": experiment.id,
             "number": first + place,
             "step_id": one.step_id,
-            "key": token_hex(6),  # 100,000 stored runs and 1,000 new ones share a key once in three million times
-            "spec": documents[place],
             "values": values,
-            "cluster": run.resources.kind,
-            "need": need_of(run, []),
-            "code": run.code if run.kind == "program" else None,
-            "queue": queue_of(run),
-            "world": run.resources.world,
-            "steps": run.steps,
+            "key": mine + token_hex(service.WHOLE_KEY // 2),
             "reuse": (Reuse.FORCED if one.force else Reuse.WANTED) if run.reuse else None,
             # with inputs: after they are hashed
             "reuse_key": None if run.inputs else reuse_key(run, {}, hashed[place]),
         }
         for place, (one, values, run) in enumerate(points)
     ]
-    if not rows:
-        return []
-    # SQLite inserts row by row what is to return in the order of the rows
-    id_of = {row.key: row.id for row in db.execute(insert(Run).returning(Run.id, Run.key), rows)}
-    ids = [id_of[row["key"]] for row in rows]
+    db.execute(insert(Run), rows)
     record_created(db, ids)
     changes.record_experiment(db, experiment.id)
     add_run_fields(db, base_of(experiment), {run_id: row["spec"] for run_id, row in zip(ids, rows, strict=True)})
-    return ids
+    return list(ids)
+
+
+def run_row(run: AnyRun, document: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a run that follow from its spec; `document` is the spec as it is stored."""
+    return {
+        "spec": document,
+        "cluster": run.resources.kind,
+        "need": need_of(run, []),
+        "code": run.code if run.kind == "program" else None,
+        "queue": queue_of(run),
+        "world": run.resources.world,
+        "steps": run.steps,
+    }
 
 
 def need_of(run: AnyRun, excluded: Sequence[str]) -> str:

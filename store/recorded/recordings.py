@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
+from itertools import count
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from contract.api.incoming.recording import RecordedRun, RecordingRequest
 from contract.spec.recorded.run import ELSEWHERE, RecordedExperiment, RecordedSpec
-from store import changes
+from store import changes, service
 from store.lifecycle import tags
 from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
 from store.tables import Experiment, Run, now
@@ -29,6 +30,7 @@ def create(db: Session, asked: RecordingRequest, *, key: str | None, owner: str)
     labels = asked.model_dump(mode="json", exclude={"source"})
     spec = RecordedExperiment(**labels, base=RecordedSpec(source=asked.source))
     experiment = Experiment(
+        id=service.new_ids(db, "experiments", 1)[0],
         name=asked.name,
         description=asked.description,
         spec=spec.model_dump(mode="json"),
@@ -53,7 +55,11 @@ def add_runs(db: Session, experiment: Experiment, asked: Sequence[RecordedRun]) 
     last = db.scalar(select(func.max(Run.number)).where(Run.experiment_id == experiment.id))
     first = 0 if last is None else last + 1
     source = base_of(experiment)["source"]
-    rows = [_row(experiment.id, first + place, key, run, source) for place, (key, run) in enumerate(new.items())]
+    run_ids = service.new_ids(db, "runs", len(new)) if new else []
+    rows = [
+        {"id": run_id} | _row(experiment.id, number, key, run, source)
+        for run_id, number, (key, run) in zip(run_ids, count(first), new.items(), strict=False)
+    ]
     if rows:
         changes.record_experiment(db, experiment.id)
         ids = insert_recorded(db, rows, source)

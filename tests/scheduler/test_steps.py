@@ -221,7 +221,7 @@ def test_eight_workers_in_steps_submit_fifty_runs_once_each(context: Context, fa
     assert len({job_of(context, run_id).external_id for run_id in run_ids}) == 50
 
 
-@pytest.mark.parametrize(("pack", "tasks", "synced_once"), [(None, 4, 5), (2, 2, 7)])
+@pytest.mark.parametrize(("pack", "tasks", "synced_once"), [(None, 4, 6), (2, 2, 8)])
 def test_all_folders_are_synced_once_before_the_cluster_is_called(
     context: Context,
     far: Far,
@@ -231,7 +231,7 @@ def test_all_folders_are_synced_once_before_the_cluster_is_called(
     tasks: int,
     synced_once: int,
 ) -> None:
-    """Each spec, each folder of links and each folder of a shared job is synced once, before sbatch."""
+    """Each spec, the record of the experiment, and each folder of links or of a shared job, once before sbatch."""
     run_ids, synced, found = create_runs(context, experiment, 4), list[int](), list[int]()
     with transaction(context.engine) as db:
         db.execute(update(Stored).values(pack=pack))
@@ -244,7 +244,8 @@ def test_all_folders_are_synced_once_before_the_cluster_is_called(
     def submit(job: JobRequest | ArrayRequest) -> str:
         specs = [context.folder_of(read(context, run_id)).path / "spec.json" for run_id in run_ids]
         shared = [path for path in job.folder.path.iterdir() if path.is_dir() and not path.is_symlink()]
-        found.extend(path.stat().st_ino for path in (*specs, job.folder.path, *shared))
+        records = (context.runs_folder / ".services").glob("*/experiment-*.json")
+        found.extend(path.stat().st_ino for path in (*specs, *records, job.folder.path, *shared))
         assert sorted(synced) == sorted(found)
         return Puppet.submit(far, job)
 

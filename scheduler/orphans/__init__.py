@@ -1,0 +1,1 @@
+"""Jobs and run folders of this service that belong to no run of its database, as after a restore."""
