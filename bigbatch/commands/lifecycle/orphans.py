@@ -19,6 +19,11 @@ def orphans(
         raise BigbatchError("--adopt and --cancel exclude each other")
     read_service_settings(None)  # reports missing packages and wrong settings
     words = ["--adopt"] if adopt else ["--cancel"] if cancel else []
-    done = subprocess.run([sys.executable, "-P", "-m", "scheduler", "orphans", *words])
+    command = [sys.executable, "-P", "-m", "scheduler", "orphans", *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as done:
+        for line in done.stdout or ():  # a command of a cluster may take its time
+            print(line, end="", flush=True)
     if done.returncode:
         raise BigbatchError(f"the search ended with exit code {done.returncode}")
