@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = 0
-GROUP = "@"  # in BIGBATCH_TRUSTED before the name of a group
+GROUP, EVERYBODY = "@", "*"  # in BIGBATCH_TRUSTED before the name of a group, and in the place of all names
 MAX_LINKS = 40  # in a path, as the kernel allows
 _ACL = "system.posix_acl_access"
 _ACL_ENTRY = struct.Struct("<HHI")
@@ -64,12 +64,15 @@ class Owners:
 
     users: frozenset[int] = frozenset()
     groups: frozenset[int] = frozenset()
+    everybody: bool = False  # nothing is examined: on a file system whose modes say nothing, as AFS or a Windows drive
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Owners":
-        """Return the accounts with these names or numbers, groups with an @ before; raise ValueError."""
+        """Return the accounts with these names or numbers, groups with an @ before, * for all; raise ValueError."""
         users, groups = set[int](), set[int]()
         for name in names:
+            if name == EVERYBODY:
+                return cls(everybody=True)
             try:
                 if name.startswith(GROUP):
                     groups.add(int(name[1:]) if name[1:].isdecimal() else grp.getgrnam(name[1:]).gr_gid)
@@ -82,7 +85,7 @@ class Owners:
 
     def check(self, folder: Path) -> None:
         """Raise UnsafeFolderError if others can put files into the folder, as far as it exists; or another OSError."""
-        for path, status, is_above in _steps(folder.absolute()):
+        for path, status, is_above in () if self.everybody else _steps(folder.absolute()):
             if danger := self.find_danger(path, status, is_above=is_above):
                 raise UnsafeFolderError(f"{path} {danger}")
 
@@ -91,6 +94,8 @@ class Owners:
 
         `is_above`: the folder is above one of the service's, and has nothing else that the service executes.
         """
+        if self.everybody:
+            return None
         if status.st_uid not in (ROOT, os.geteuid(), *self.users) and not _is_unmapped(status.st_uid):
             return f"belongs to the user {_user_name(status.st_uid)}"
         if stat.S_ISLNK(status.st_mode) or (is_above and status.st_mode & stat.S_ISVTX):

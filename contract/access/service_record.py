@@ -4,6 +4,7 @@ A record is a file that only its user can read. The service locks the file while
 without a lock: the service has ended, and another user's program may listen on its port.
 """
 
+import errno
 import fcntl
 import os
 import socket
@@ -70,6 +71,9 @@ def _locked(path: Path) -> int:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
+        if os.fstat(descriptor).st_uid != os.geteuid():  # who made it could read the token
+            raise PermissionError(errno.EPERM, "the file belongs to another user")
+        os.fchmod(descriptor, 0o600)
         _lock(descriptor)
     except OSError:
         os.close(descriptor)

@@ -9,6 +9,7 @@ import pytest
 
 from contract.access.service_record import recorded_service, token_of_local_service
 from contract.access.token_file import TokenFileError, read_or_create_token
+from tests.testing.other_user import NOBODY, open_folder_of_tests
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -127,3 +128,22 @@ def test_a_service_without_a_place_for_its_record_runs_and_says_so(
     with recorded_service("127.0.0.1", 8000, TOKEN):
         assert token_of_local_service("127.0.0.1", 8000) == ""
     assert "clients need BIGBATCH_TOKEN" in capfd.readouterr().err
+
+
+def test_no_token_is_written_into_a_record_that_another_user_has_made(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The attack: XDG_STATE_HOME is in a folder that others can write, and the record's name is known."""
+    with open_folder_of_tests() as folder:
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+        with recorded_service("127.0.0.1", 8000, TOKEN):
+            (record,) = (folder / "bigbatch" / "services").iterdir()
+        record.write_text("")
+        os.chown(record, NOBODY, NOBODY)
+        with recorded_service("127.0.0.1", 8000, TOKEN):
+            assert record.read_text() == ""
+        assert "(the file belongs to another user)" in capfd.readouterr().err
+        os.chown(record, 0, 0)
+        record.chmod(0o666)
+        with recorded_service("127.0.0.1", 8000, TOKEN):
+            assert (record.read_text(), record.stat().st_mode & 0o777) == (TOKEN, 0o600)

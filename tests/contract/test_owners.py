@@ -112,6 +112,8 @@ def test_whom_the_setting_names_may_own_and_write(folder: Path) -> None:
     Owners.of([str(NOBODY), f"@{NOBODY}"]).check(place)
     with pytest.raises(UnsafeFolderError, match="written by the group"):
         Owners.of(["nobody"]).check(place)
+    place.chmod(0o777)
+    Owners.of(["*"]).check(place)
     with pytest.raises(ValueError, match="there is no user no-such-user on this machine"):
         Owners.of(["no-such-user"])
 
