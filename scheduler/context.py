@@ -45,6 +45,13 @@ class HeartbeatSighting(NamedTuple):
     has_changed: bool
 
 
+class IngestFailures(NamedTuple):
+    """How often a run could not be ingested."""
+
+    in_row: int = 0
+    since_end: int = 0  # of these, with its job known to be gone
+
+
 @dataclass
 class Memory:
     """What one worker remembers between ticks. All moments are of time.monotonic; losing them costs time alone."""
@@ -62,9 +69,9 @@ class Memory:
     tick_counts: dict[str, TickCounts] = field(default_factory=lambda: defaultdict(TickCounts))  # not yet stored
     outputs_checked_to: int = 0  # the last run whose outputs the tick `prune` has looked at
     examined: set[Examined] = field(default_factory=set)  # tools and trees of code, before a job executes them
-    removals: Retries = field(default_factory=Retries)  # of files: by kind and run
+    retries: Retries = field(default_factory=Retries)  # of work with the files of runs: by kind and run
     garbage_removed_at: float = -math.inf  # of snapshots
-    ingest_failures: dict[int, int] = field(default_factory=dict)  # by run: failed ingests in a row
+    ingest_failures: dict[int, IngestFailures] = field(default_factory=dict)  # by run
     wide_read_at: dict[int, float] = field(default_factory=dict)  # by run that reports very many series
     missing_since: dict[int, float] = field(default_factory=dict)  # by run: events that were read are not there
     # by search: the state of its experiment at its last tick that changed nothing, and when that was

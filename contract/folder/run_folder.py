@@ -187,7 +187,7 @@ class RunFolder:
         """Return when the job of `attempt` first began, by its script's mark or its claim; the file server's clock."""
         begun = []
         for kind in ("began", "json"):
-            with suppress(FileNotFoundError, UnreadableFileError):
+            with suppress(FileNotFoundError, UnreadableFileError, PermissionError):
                 begun.append(untrusted_file.stat_file(self.path, _attempt_file(attempt, kind)).st_mtime)
         return min(begun, default=None)
 

@@ -44,16 +44,16 @@ def _remove_of(context: Context, experiment_id: int) -> None:
         paths = retention.paths_to_remove(db, experiment_id)
     for run_id, outputs in groupby(paths, key=lambda output: output.run_id):
         key = ("outputs", run_id)
-        if not context.memory.removals.is_due(key):
+        if not context.memory.retries.is_due(key):
             continue
         try:
             for output in outputs:
                 _remove_files(context, output)
         except OSError as error:
-            wait_s = context.memory.removals.note_failure(key)
+            wait_s = context.memory.retries.note_failure(key)
             log.warning("the outputs of run %d cannot be removed, next try in %.0f s: %s", run_id, wait_s, error)
             continue
-        context.memory.removals.forget(key)
+        context.memory.retries.forget(key)
         with transaction(context.engine) as db:
             mark_files_removed(db, run_id)
 

@@ -60,6 +60,8 @@ def is_folder_gone(folder: RunFolder) -> bool:
             return False
     except FileNotFoundError:
         return True
+    except UnreadableFileError:  # something is in its place
+        return False
 
 
 def _begins_with(folder: RunFolder, attempt: int) -> bool:

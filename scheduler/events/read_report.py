@@ -7,13 +7,14 @@ from contract.api.cluster_report import ClusterReport
 from contract.folder.events import Failed, Finished, Paused, Started, Stopped
 from contract.folder.files.untrusted_file import UnreadableFileError, size_of
 from contract.folder.outputs.record import OUTPUTS
-from contract.folder.run_folder import RunFolder
+from contract.folder.run_folder import EVENTS, RunFolder
 from contract.lifecycle.state import LIVE
 from scheduler.clusters.cluster import Gone, JobStatus
 from scheduler.context import Context
 from scheduler.events.file_end import read_file_end
 from scheduler.events.folder_state import FolderState, folder_state, is_folder_gone
 from scheduler.events.moments import read_last_sign
+from scheduler.events.obstacle import find_obstacle
 from scheduler.events.outputs import read_any_outputs, read_finished_outputs
 from scheduler.events.rank_points import read_rank_points, unread_of_ranks
 from scheduler.events.report import RunReport
@@ -96,6 +97,8 @@ def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surrounding
     )
     hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
     evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
+    if evidence.failure is None:  # a run whose events are a FIFO has reported nothing
+        evidence = evidence._replace(failure=find_obstacle(folder, [EVENTS]))
     if not _has_end(tail) and may_report_more(run, evidence):
         return None
     if is_folder_gone(folder):

@@ -63,10 +63,7 @@ def read_tail(folder: RunFolder, cursor: int, max_bytes: int = MAX_BYTES) -> Tai
             if (unread := file.size - cursor) > MAX_BACKLOG_BYTES:
                 raise BacklogError(f"{EVENTS} has {unread:,} unread bytes, more than {MAX_BACKLOG_BYTES:,}")
             return read_lines(str(folder.events), file, cursor, max_bytes)
-    except FileNotFoundError:
-        return Tail([], cursor, False)
-    except UnreadableFileError as error:
-        log.warning("the events cannot be read: %s", error)
+    except (FileNotFoundError, UnreadableFileError):  # the end of the run names the latter (obstacle.py)
         return Tail([], cursor, False)
 
 

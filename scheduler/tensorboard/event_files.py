@@ -48,7 +48,8 @@ def _write_all(context: Context, root: Path) -> None:
         read = runs.read_lately(db, ended_after=now() - LATEST)
     written, until = context.memory.event_files_written, time.monotonic() + BUDGET_S
     for run in read:
-        if written.get(run.id) == (reached := _reached(run)):
+        key = ("event file", run.id)
+        if written.get(run.id) == (reached := _reached(run)) or not context.memory.retries.is_due(key):
             continue
         if time.monotonic() > until:
             return
@@ -57,7 +58,10 @@ def _write_all(context: Context, root: Path) -> None:
             if _bring_up(context, root, run, until):
                 written[run.id] = reached
         except (OSError, BacklogError) as error:  # one folder must not hold up the others
-            log.warning("the event file of run %d cannot be written: %s", run.id, error)
+            wait_s = context.memory.retries.note_failure(key)
+            log.warning("the event file of run %d cannot be written, next try in %.0f s: %s", run.id, wait_s, error)
+        else:
+            context.memory.retries.forget(key)
     context.memory.event_files_written = {run.id: written[run.id] for run in read if run.id in written}
 
 

@@ -33,15 +33,15 @@ def delete(context: Context) -> None:
         if time.monotonic() >= until:
             return
         key = ("run", run.id)
-        if not context.memory.removals.is_due(key):
+        if not context.memory.retries.is_due(key):
             continue
         try:
             _remove_files(context, run)
         except OSError as error:
-            wait_s = context.memory.removals.note_failure(key)
+            wait_s = context.memory.retries.note_failure(key)
             log.warning("the files of deleted run %d cannot be removed, next try in %.0f s: %s", run.id, wait_s, error)
         else:
-            context.memory.removals.forget(key)
+            context.memory.retries.forget(key)
             _remove_rows(context, run, until)
     with transaction(context.engine) as db:
         removed, identity = deletion.remove_experiments(db), service.identity(db)

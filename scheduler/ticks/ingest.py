@@ -193,7 +193,7 @@ def _read(
         try:
             report = read_report(context, run, status[run.id], surroundings, max_bytes)
         except Exception as error:  # an unreadable folder must not delay the points of other runs
-            count_failure(context, run, error)
+            count_failure(context, run, error, has_ended=isinstance(status[run.id], Gone))
             continue
         if report:
             yield report

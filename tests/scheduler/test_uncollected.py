@@ -97,7 +97,7 @@ def test_a_run_whose_events_cannot_be_read_ends(context: Context, run_id: int) -
     context.folder_of(read(context, run_id)).events.mkdir()
     ingest_times(context, FAILURES)
     assert read(context, run_id).state is State.FAILED
-    assert "a folder, and only regular files are opened" in (sentence(read(context, run_id)) or "")
+    assert "(events.jsonl is a folder)" in (sentence(read(context, run_id)) or "")
 
 
 def test_one_success_begins_the_count_again(context: Context, run_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
