@@ -152,14 +152,9 @@ def install(app: FastAPI) -> None:
         detail = str(error.detail)
         return ProblemResponse(error.status_code, detail.lower().replace(" ", "_"), detail, headers=error.headers)
 
-    @app.exception_handler(UnreadableFileError)
-    def unreadable(request: Request, error: UnreadableFileError) -> ProblemResponse:
-        return respond(UnreadableFile(f"{error.filename} cannot be read: {error.strerror}"))
-
     @app.exception_handler(OSError)
-    def folder_unavailable(request: Request, error: OSError) -> ProblemResponse:
-        log.error("a file cannot be read", exc_info=error)
-        return respond(FolderUnavailable(f"a file cannot be read: {error.strerror or 'the log has the details'}"))
+    def unreadable(request: Request, error: OSError) -> ProblemResponse:
+        return _refuse_file(request, error)
 
     @app.exception_handler(DBAPIError)
     def database_down(request: Request, error: DBAPIError) -> ProblemResponse:
@@ -173,6 +168,16 @@ def install(app: FastAPI) -> None:
         # Starlette makes this response outside every middleware, so the headers are added here.
         message = "internal error; the service's log has the details"
         return ProblemResponse(500, "internal", message, headers=security_headers(request.url.path))
+
+
+def _refuse_file(request: Request, error: OSError) -> ProblemResponse:
+    """Return 409 for a file that its run has replaced or closed, else 503: the file system does not work."""
+    if isinstance(error, UnreadableFileError):
+        return respond(UnreadableFile(f"{error.filename} cannot be read: {error.strerror}"))
+    if isinstance(error, PermissionError) and request.method in ("GET", "HEAD"):  # others write into the service's own
+        return respond(UnreadableFile(f"{error.filename} cannot be read: the run has closed it (permission denied)"))
+    log.error("a file cannot be read", exc_info=error)
+    return respond(FolderUnavailable(f"a file cannot be read: {error.strerror or 'the log has the details'}"))
 
 
 def _refuse_method(app: FastAPI, request: Request) -> ProblemResponse:

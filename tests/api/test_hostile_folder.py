@@ -174,3 +174,18 @@ def test_a_file_server_that_fails_is_named_and_no_internal_error(
     answer = client.get(f"{RUN}/log")
     assert (answer.status_code, answer.json()["code"]) == (503, "folder_unavailable")
     assert answer.json()["detail"] == "a file cannot be read: Stale file handle"
+
+
+@pytest.mark.parametrize("path", [f"{RUN}/log", f"{RUN}/files", f"{RUN}/stacks", f"{RUN}/checkpoints"])
+def test_a_folder_that_the_run_has_closed_is_named_and_is_no_outage(
+    client: TestClient, folder: RunFolder, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Forces a hostile job: it has closed its folder (chmod 000), which told of a file server that is away."""
+
+    def refuse(path: object, *_: object, **__: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr("contract.folder.files.untrusted_file.os.open", refuse)
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["code"]) == (409, "unreadable_file")
+    assert answer.json()["detail"].endswith("cannot be read: the run has closed it (permission denied)")
