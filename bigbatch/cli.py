@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,7 +49,7 @@ from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.streams import show_error, shown_streams
 from contract.process_settings import hide_memory
-from contract.user_home import NoHomeError
+from contract.user_home import NoHomeError, settle_account
 from contract.validation import issues_of
 
 app = typer.Typer(
@@ -123,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> None:
+    if Path(home := os.environ.get("BIGBATCH_HOME", "")).is_absolute():
+        settle_account(Path(home))
     try:
         app(arguments, prog_name="bigbatch")
     except Exception as error:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from contract.private_files import make_private
 from contract.refusal import refuse
 from contract.settings import Settings, setting_errors
-from contract.user_home import NoHomeError
+from contract.user_home import NoHomeError, name_account, settle_account
 
 SETTINGS_SOCKET = "BIGBATCH_SETTINGS_SOCKET"  # environment variable: the descriptor of the socket with the secrets
 _PR_SET_DUMPABLE = 4
@@ -34,6 +34,8 @@ def read_process_settings() -> Settings:
     try:
         settings = Settings(**_received())
         make_private(settings.home_folder())
+        settle_account(settings.home_folder())
+        name_account()
     except ValidationError as error:
         refuse(setting_errors(error))
     except NoHomeError as error:

@@ -24,6 +24,24 @@ def expand_user(path: Path, instead: str) -> Path:
         raise NoHomeError(f"{problem}, so the folder {path} is not known: {advice}") from error
 
 
+def settle_account(home: Path) -> None:
+    """Let this process, and those that it starts, keep caches and records in `home` if the user has no home of its own.
+
+    HOME stays unset: a folder of the service is private, and the user's home is not.
+    """
+    try:
+        expand_user(Path("~"), "BIGBATCH_HOME")
+    except NoHomeError:
+        os.environ.setdefault("XDG_CACHE_HOME", str(home / ".cache"))
+        os.environ.setdefault("XDG_STATE_HOME", str(home / ".local" / "state"))
+
+
+def name_account() -> None:
+    """Let this process, and those that it starts, have a name if the user id has none: libraries of jobs ask for it."""
+    if user_name() is None:
+        os.environ["LOGNAME"] = str(os.getuid())
+
+
 def user_name() -> str | None:
     """Return the name of this process's user; None for a user id without a name."""
     try:

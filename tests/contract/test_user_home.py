@@ -1,5 +1,6 @@
 """A user id without an entry in the password database and without HOME: messages say what to set."""
 
+import os
 import pwd
 from pathlib import Path
 
@@ -7,12 +8,13 @@ import pytest
 
 from bigbatch.cli import main
 from bigbatch.connection import _user_header
+from bigbatch.snapshot.hash_cache import cache_folder
 from bigbatch.snapshot.plain_tree import list_files
 from contract.access.service_record import recorded_service, token_of_local_service
 from contract.process_settings import read_process_settings
 from contract.refusal import REFUSED
 from contract.settings import Settings
-from contract.user_home import NoHomeError, expand_user, user_name
+from contract.user_home import NoHomeError, expand_user, name_account, settle_account, user_name
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -66,3 +68,25 @@ def test_what_can_do_without_a_home_does(tmp_path: Path, capsys: pytest.CaptureF
         assert "clients need BIGBATCH_TOKEN" in capsys.readouterr().err
     (tmp_path / "train.py").touch()
     assert list_files(tmp_path) == ["train.py"]
+
+
+def test_with_a_home_of_the_service_caches_and_records_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for variable in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "LOGNAME"):
+        monkeypatch.setenv(variable, "taken away below, and put back after the test")
+        monkeypatch.delenv(variable)
+    settle_account(tmp_path)
+    name_account()
+    assert Settings().cache_folder() == tmp_path / ".cache" / "bigbatch"
+    assert cache_folder().is_relative_to(tmp_path)
+    with recorded_service("localhost", 8000, "secret"):
+        assert capsys.readouterr().err == ""
+        assert token_of_local_service("localhost", 8000) == "secret"
+    assert user_name() == str(os.getuid())
+
+
+def test_a_user_with_a_home_keeps_its_own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "own"))
+    settle_account(tmp_path)
+    assert Settings().cache_folder() == tmp_path / "own" / ".cache" / "bigbatch"
