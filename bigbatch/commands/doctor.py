@@ -12,10 +12,11 @@ from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.commands.up import read_service_settings
 from bigbatch.errors import BigbatchError, Unreachable
-from bigbatch.terminal.output import format_count, make_console, print_json
+from bigbatch.terminal.output import format_count, make_console, print_indented, print_json
 from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.shown_address import shown_address
 
+INDENT = 27  # behind the grade and the name
 NEWER_VERSION = "install the newer version of Bigbatch"
 STYLES = {Grade.OK: "green", Grade.NOTE: "cyan", Grade.WARNING: "yellow", Grade.ERROR: "bold red"}
 
@@ -117,9 +118,13 @@ def _print(check: Check, *, is_first: bool) -> None:
     if is_first:
         out.print(check.area, style="bold")
     out.print(f"  {check.grade:<8}", style=STYLES[check.grade], end="")
-    out.print(f"{check.name:<16} {check.found}", soft_wrap=True)
+    if out.is_terminal:
+        out.print(check.name)
+        print_indented(out, check.found, INDENT)
+    else:
+        out.print(f"{check.name:<16} {check.found}", soft_wrap=True)
     for line in filter(None, (check.means, check.advice and f"fix: {check.advice}")):
-        out.print(f"{'':<27}{line}", style="dim" if check.grade is Grade.OK else "", soft_wrap=True)
+        print_indented(out, line, INDENT, style="dim" if check.grade is Grade.OK else "")
 
 
 def _sum_up(found: Sequence[Check]) -> None:

@@ -7,17 +7,20 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
-from rich.table import Table
+from rich.text import Text
 
 from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.streams import unchanged
+from bigbatch.terminal.table_layout import lay_out
 from contract.api.responses import RunView
 from contract.metric_names import HELDOUT_ACCURACY, SLOWEST_RANK, TIME_PARTS
 from contract.spec.grid.value_text import describe_values
 
 Cells = tuple[str, ...]
 SHOWN_SERIES = 3  # of a program
+WIDE, NARROW_INDENT = 80, 4  # columns of a terminal that has room for an indent, and the indent of others
 DEFAULT_WIDTH = 250  # columns if the output is not a terminal
 
 
@@ -38,13 +41,19 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table without truncated cells."""
-    table = Table(*map(show_control_characters, heads), box=None, pad_edge=False, header_style="bold")
-    for column in table.columns:
-        column.overflow = "fold"
-    for row in rows:
-        table.add_row(*map(show_control_characters, row))  # before the columns are measured
-    make_console().print(table)
+    """Print a table without truncated cells and, as far as the terminal's width allows, without broken words."""
+    out = make_console()
+    shown = [[*map(show_control_characters, row)] for row in rows]  # before the columns are measured
+    out.print(lay_out([*map(show_control_characters, heads)], shown, out.width, may_turn=out.is_terminal))
+
+
+def print_indented(out: Console, text: str, indent: int, *, style: str = "") -> None:
+    """Print a text behind an indent, which all its lines have in a terminal; a narrow one has a small indent."""
+    if out.is_terminal:
+        room = indent if out.width >= WIDE else NARROW_INDENT
+        out.print(Padding(Text(text, overflow="fold"), (0, 0, 0, room)), style=style)
+    else:
+        out.print(f"{'':<{indent}}{text}", style=style, soft_wrap=True)
 
 
 def print_json(answer: BaseModel | Sequence[BaseModel]) -> None:
