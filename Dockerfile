@@ -6,7 +6,7 @@
 #
 # These arguments stay in stages that are thrown away: no index and no password of one is in the image.
 
-FROM node:20-bookworm-slim AS web
+FROM node:20-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0 AS web
 WORKDIR /web
 COPY web/package.json web/package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
@@ -14,7 +14,7 @@ COPY web ./
 RUN npm run build
 
 
-FROM debian:bookworm-slim AS packages
+FROM debian:bookworm-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241 AS packages
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates python3-venv
 RUN python3 -m venv /opt/bigbatch
 ARG PIP_INDEX_URL
@@ -28,7 +28,7 @@ RUN --mount=type=cache,target=/root/.cache/pip --mount=type=bind,source=docker/w
     && /opt/bigbatch/bin/pip install --find-links /wheels -c constraints.txt torch
 
 
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
 # Slurm's clients for the worker; its daemons, 2 MB more, serve the profile "slurm". A munge key is never in an image.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends munge python3 slurm-client slurmctld slurmd \

@@ -44,12 +44,36 @@ def test_every_bigbatch_variable_is_a_setting(text: str) -> None:
     assert set(re.findall(r"BIGBATCH_[A-Z_]+", (HOUSE / text).read_text())) - known <= {"BIGBATCH_", "BIGBATCH_URL"}
 
 
-def test_every_image_has_a_tag_that_stays() -> None:
+def test_every_image_of_others_has_a_tag_and_a_digest() -> None:
+    """A tag tells a person the version, and may get another content; a digest is the content."""
     bases = re.findall(r"^FROM (\S+)", (HOUSE / "Dockerfile").read_text(), re.MULTILINE)
-    for image in [*bases, *(service["image"] for service in SERVICES.values())]:
-        name, _, tag = image.partition(":")
-        assert name, image
-        assert tag not in ("", "latest"), image
+    used = [service["image"] for service in SERVICES.values() if "build" not in service]
+    assert len(bases) == 3
+    for image in [*bases, *used]:
+        assert re.fullmatch(r"[a-z]+:[0-9a-z.-]+@sha256:[0-9a-f]{64}", image), image
+        assert ":latest" not in image
+    assert len({image for image in bases if image.startswith("debian:")}) == 1
+
+
+def test_the_documented_command_renews_every_digest() -> None:
+    [names] = re.findall(r"for name in (.*); do\n.*imagetools", (HOUSE / "docs" / "docker.md").read_text())
+    texts = "".join((HOUSE / name).read_text() for name in ("Dockerfile", "docker-compose.yml"))
+    assert set(names.split()) == set(re.findall(r"([a-z]+:[0-9a-z.-]+)@sha256:", texts))
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_no_service_can_use_up_the_processes_or_the_memory_of_the_machine(service: str) -> None:
+    options = SERVICES[service]
+    assert 64 <= options["pids_limit"] <= 16_384
+    assert re.fullmatch(r"(\$\{[A-Z]+_MEMORY:-)?[0-9]+g\}?", options["mem_limit"])
+    for mount in options["tmpfs"]:
+        assert re.search(r"[:,]size=[0-9]+[mg]$", mount), mount  # without a size, half of the machine's memory
+
+
+def test_only_the_containers_of_runs_have_room_for_them() -> None:
+    large = {name for name, service in SERVICES.items() if "RUNS_MEMORY" in service["mem_limit"]}
+    assert large == {"worker", "gpu1", "gpu2", "knl1"}
+    assert {SERVICES[name]["pids_limit"] for name in large} == {16_384}
 
 
 def test_our_image_is_tagged_with_the_version_that_is_in_it() -> None:
