@@ -39,9 +39,17 @@ def _bring_up(settings: Settings) -> None:
     marker, root = settings.home_folder() / RESTORED, settings.runs_folder()
     is_home = marker.exists()
     restored = Restored(is_home, is_home and root.is_relative_to(settings.home_folder()))
-    for sentence in bring_up(engine_for(settings.database_url()), root, restored):
+    try:
+        done = bring_up(engine_for(settings.database_url()), root, restored)
+    except OSError as error:
+        message = f"whether the database is older than the run folders is not known: {error}"
+        if is_home:  # surely it is
+            sys.exit(message)
+        done = [message]
+    for sentence in done:
         print(sentence, file=sys.stderr, flush=True)
-    marker.unlink(missing_ok=True)
+    if is_home:
+        marker.unlink()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ older state of it. Then no id is given that the service may have given since, an
 what their folders have.
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session, selectinload
 
 from contract.folder.claimed_job import ClaimedJob, find_claimed_job
+from contract.folder.files.untrusted_file import UnreadableFileError, stat_file
 from contract.folder.job_identity import host
 from contract.folder.run_folder import RunFolder
 from contract.folder.service_records import experiment_ids, read_mark, run_folders
@@ -51,7 +53,7 @@ def bring_up(engine: Engine, root: Path, restored: Restored) -> list[str]:
     least = Given(_beyond(seen.experiments, EXPERIMENTS_APART), _beyond(seen.runs, RUNS_APART)) if is_older else seen
     with transaction(engine) as db:
         service.raise_ids(db, least)
-        done = [] if not is_older else _lose_jobs(db) if restored.folders else _take_attempts(db, root)
+        done = [] if not is_older else _lose_jobs(db, root) if restored.folders else _take_attempts(db, root)
     if not is_older:
         return []
     return [
@@ -66,7 +68,7 @@ def _beyond(highest: int, apart: int) -> int:
     return -(-(highest + apart) // apart) * apart
 
 
-def _lose_jobs(db: Session) -> list[str]:
+def _lose_jobs(db: Session, root: Path) -> list[str]:
     """Queue the runs that had jobs: those write to folders of before. The tick `reap` ends the jobs first."""
     lost = []
     for name in db.scalars(
@@ -81,6 +83,7 @@ def _lose_jobs(db: Session) -> list[str]:
             run.stop_requested_at = run.stop_source = None
         # no worker of this machine can ask for a job of another one
         job.is_gone = job.is_gone or (run.cluster == "local" and _host_of(job.external_id) != host())
+        job.ran_s = _ran_until_backup(RunFolder.of(root, run.id, run.key), job)
         again = Retried(after=reason, attempt=run.attempt + 1)
         transitions.apply(
             db, run, job, Transition(State.QUEUED, again, JobExit(ExitCause.LOST, reason)), not_before=None
@@ -126,6 +129,17 @@ def give_attempt(db: Session, run: Run, claimed: ClaimedJob) -> None:
 def _runs(db: Session, *states: State) -> list[Run]:
     query = select(Run).where(Run.state.in_(states)).order_by(Run.id).options(selectinload(Run.jobs))
     return list(db.scalars(query.with_for_update(key_share=True)))
+
+
+def _ran_until_backup(folder: RunFolder, job: Job) -> float | None:
+    """Return for how long an attempt ran until its last heartbeat in the backup; None if that is not known."""
+    if job.started_at is None or job.ran_s is not None:
+        return job.ran_s
+    with suppress(FileNotFoundError, UnreadableFileError):
+        beat = stat_file(folder.path, f"attempts/{job.attempt}.beat").st_mtime
+        seconds = beat - job.started_at.timestamp()
+        return seconds if seconds >= 0 else None
+    return None
 
 
 def _host_of(external_id: str | None) -> str:

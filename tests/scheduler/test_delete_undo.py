@@ -128,7 +128,7 @@ def test_a_worker_that_dies_before_it_removes_a_file_has_claimed_the_deletion(
         with pytest.raises(NotRestorableError):
             restore(context, run_id)
     delete(context)
-    assert not context.runs_folder.exists() or not any(context.runs_folder.glob("*/*"))
+    assert not context.runs_folder.exists() or not any(context.runs_folder.glob("[!.]*/*"))
 
 
 def _die(*_: object) -> None:

@@ -1,5 +1,7 @@
 """A database that was restored, so that it is older than its run folders, its jobs and the ids that were given."""
 
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,13 +13,16 @@ import pytest
 from sqlalchemy import select, update
 
 from contract.api.cluster_report import QueuedJob
+from contract.api.site_check import Grade
 from contract.folder.events import Finished, Paused, Points
 from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import FoundInFolder
 from contract.lifecycle.state import State
+from contract.settings import Settings
 from scheduler.clusters.cluster import gone
 from scheduler.context import Context, Memory
+from scheduler.doctor.orphans import check_orphans
 from scheduler.orphans.adopt import adopt_orphans, cancel_orphans
 from scheduler.orphans.find import find_orphans
 from scheduler.submit.submission import submit_queued
@@ -123,6 +128,10 @@ def test_a_younger_run_is_named_and_adopted_with_its_points_and_its_end(
     begin(here, second)
     keys = [read(here, run_id).key for run_id in (first, second, third)]
     assert bring_up(old.engine, old.runs_folder, Restored())
+    settings = Settings(database=str(old.engine.url), runs=old.runs_folder)
+    check = check_orphans(settings)
+    assert check is not None
+    assert (check.grade, keys[0] in check.found) == (Grade.WARNING, True)
     named = orphans_of(old)
     assert [key in line for key, line in zip(sorted(keys), named, strict=True)] == [True] * 3
     found = find_orphans(old.engine, old.runs_folder, {})
@@ -138,6 +147,9 @@ def test_a_younger_run_is_named_and_adopted_with_its_points_and_its_end(
     with snapshot(old.engine) as db:
         assert db.get_one(Stored, younger).name == "younger"
     assert orphans_of(old) == []
+    check = check_orphans(settings)
+    assert check is not None
+    assert check.grade is Grade.OK
 
 
 def test_another_service_with_the_same_folder_and_account_has_no_orphans_here(
@@ -218,8 +230,12 @@ def test_a_run_that_was_live_at_the_backup_goes_on_from_its_restored_folder(
     """Before: its job completed in the folder of before, the restored one had no end of it, and the run failed."""
     context = here if kind == "local" else replace(far_context, memory=Memory())
     (run_id,) = create(context, experiment, **({} if kind == "local" else {"resources": SLURM}))[1]
-    begin(context, run_id)
+    begun = begin(context, run_id)
     ingest(context)
+    begun.write_heartbeat(1)
+    at = now().timestamp() + 60
+    os.utime(begun.path / "attempts/1.beat", (at, at))
+    shutil.copytree(context.runs_folder, tmp_path / "restored")
     done = bring_up(context.engine, tmp_path / "restored", Restored(home=True, folders=True))
     assert done[-1] == f"runs {run_id} were live at the backup: they go on from their checkpoints"
     old = replace(context, memory=Memory())
@@ -236,6 +252,7 @@ def test_a_run_that_was_live_at_the_backup_goes_on_from_its_restored_folder(
     submit_queued(old)
     run = read(old, run_id)
     assert (run.state, run.attempt) == (State.PENDING, 2)
+    assert run.ran_s == pytest.approx(60.0, abs=5.0)
 
 
 def test_runs_that_were_being_submitted_are_submitted_anew(
