@@ -22,6 +22,7 @@ from contract.access.token_file import TokenFileError, read_or_create_token
 from contract.process_memory import share_memory_between_threads
 from contract.process_settings import read_process_settings
 from contract.refusal import refuse
+from contract.service_log import configure_log
 from contract.settings import Settings
 from store.database_state import newer_version, no_answer
 
@@ -53,6 +54,7 @@ def _serve(settings: Settings, host: str, port: int) -> None:
         sys.exit(str(error))
     # A token of BIGBATCH_TOKEN is for the clients that have this variable as well.
     record = nullcontext() if settings.token else recorded_service(host, port, token)
+    configure_log()
     with record:
         app = create_app(settings.model_copy(update={"token": token}))
         app.state.is_database_checked = _is_of_this_version(settings.database_url())
@@ -64,6 +66,7 @@ def _serve(settings: Settings, host: str, port: int) -> None:
             backlog=BACKLOG,
             # uvicorn would trust every process of this machine, whose clients could then choose their address
             proxy_headers=bool(os.environ.get("FORWARDED_ALLOW_IPS")),
+            log_config=None,
             log_level="warning",
             server_header=False,
             timeout_graceful_shutdown=3,  # an open page must not keep the service from ending

@@ -9,8 +9,10 @@ from functools import partial
 from types import MappingProxyType
 
 from celery import Celery
+from celery.signals import setup_logging
 
 from contract.private_files import make_private_folder
+from contract.service_log import configure_log
 from contract.settings import Settings
 from scheduler import folder_broker
 from scheduler.clock import Activity, Clock
@@ -61,6 +63,12 @@ def make_celery(settings: Settings) -> Celery:
         },
     )
     return app
+
+
+@setup_logging.connect
+def write_own_log(**_: object) -> None:
+    """Keep Celery from its own log, which has a traceback for each failed tick."""
+    configure_log()
 
 
 def _broker(settings: Settings) -> dict[str, object]:

@@ -20,7 +20,7 @@ PERIODS = 10  # a tick that takes so many periods hangs,
 AT_LEAST_S = 180.0  # but it may call eight of Slurm's commands, each to its time-out of 20 s
 CHECK_S = 1.0
 EXIT_CODE = 70  # EX_SOFTWARE
-STDERR = 2  # its descriptor: Celery puts a logger in the place of sys.stderr
+STDERR = 2  # its descriptor: faulthandler writes without the interpreter
 log = logging.getLogger(__name__)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from bigbatch.service import log_file
 from bigbatch.service.environment import ProcessEnvironment
 from bigbatch.terminal.message import print_message
 from contract.private_files import make_private_folder
@@ -39,7 +40,8 @@ class ServiceProcess:
     def start(self) -> None:
         """Start the process."""
         if not self.has_started:
-            self._begin_log()
+            make_private_folder(self.log.parent)  # the home itself may be a folder that others use
+            log_file.begin(self.log)
         self.has_started = True
         # -P: a folder "api" in the working directory must not hide the package
         command = [sys.executable, "-P", "-m", *self._words]
@@ -80,6 +82,11 @@ class ServiceProcess:
         elif not self._process and now >= self._due_at:
             self.start()
 
+    def bound_log(self) -> None:
+        """Move the log to the file before it, if it has become too long."""
+        with suppress(OSError):  # a full disk, or a log that a person has removed
+            log_file.rotate(self.log, log_file.MAX_BYTES)
+
     def terminate(self) -> None:
         """Send SIGTERM to the process."""
         if self._process and self.is_alive:
@@ -92,12 +99,6 @@ class ServiceProcess:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
-
-    def _begin_log(self) -> None:
-        """Start a new log; rename the log of the earlier service."""
-        make_private_folder(self.log.parent)  # the home itself may be a folder that others use
-        with suppress(FileNotFoundError):
-            self.log.replace(self.log.with_suffix(".log.1"))
 
     def describe_exit(self) -> str:
         """Return why the process could not start, else the exit status and the last lines of the log."""

@@ -67,6 +67,7 @@ class Service:
                 raise BigbatchError(f"the home '{self._home}' was deleted or moved, so the service ends")
             for part in self._parts:
                 part.restart_if_ended()
+                part.bound_log()
             time.sleep(min(remaining_s, POLL_INTERVAL_S))
 
     def end(self) -> None:
