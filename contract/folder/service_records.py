@@ -40,7 +40,7 @@ class RecordedMember(FolderRecord):
     """A run of a recorded experiment; its spec is in its folder."""
 
     id: int = Field(ge=1, le=INT8)
-    key: str = Field(pattern=r"^[0-9a-f]{12,24}$")
+    key: str = Field(min_length=12, max_length=24)
     number: int = Field(ge=0, le=INT8)
     values: dict[str, Any]
 
