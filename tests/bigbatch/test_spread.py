@@ -83,7 +83,9 @@ def test_show_has_the_own_metrics_of_programs_and_the_rows_have_no_objects(
     assert shown.splitlines()[0].split() == ["run", "values", "state", "step", "time", "val_acc", "reason"]
     assert "lr=0.1 seed=1" in shown
     assert "deviation over seed, of runs" in shown
-    assert "lr=0.1  2/2   0.55 ± 0.07071  0.0 s ± 0.0 s" in shown
+    assert ["lr=0.1", "2/2", "0.55", "±", "0.07071", "0.0", "s", "±", "0.0", "s"] in [
+        line.split() for line in shown.splitlines()
+    ]
     assert call("show", created.id, "--over", "seed").out.count("2/2") == 2
     assert "lr=0.1 seed=1: val_acc 0.5\n" in call("watch", created.id).out
     seed_runs.measure(site, created.runs[0], 2, val_acc=0.5)
