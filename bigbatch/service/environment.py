@@ -24,7 +24,7 @@ _RETENTION = {"points_days", "history_days"}
 _MESSAGES = {"notify_hosts", "public_url", "trigger_folders"}
 _ADDRESS = {"public_url", "root_path"}
 NEEDED: Mapping[str, set[str]] = {
-    "migrations": {"home", "database"},
+    "migrations": {"home", "database", "runs"},  # a database that was restored is compared with the run folders
     "api": {
         "home",
         "trusted",
