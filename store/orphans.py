@@ -11,7 +11,7 @@ from contract.folder.claimed_job import ClaimedJob
 from contract.folder.service_records import ExperimentRecord, RecordedMember
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
-from store import changes, service
+from store import changes, jobs, service
 from store.lifecycle.new_runs import run_row
 from store.metrics.series import parts_of
 from store.restored import give_attempt
@@ -26,6 +26,11 @@ def attempts_of(db: Session, keys: Collection[str]) -> dict[str, int]:
     for part in parts_of(sorted(keys)):
         found |= dict(db.execute(select(Run.key, Run.attempt).where(Run.key.in_(part))).all())
     return found
+
+
+def owned_names(db: Session, names: Collection[str]) -> set[str]:
+    """Return those names of submissions that belong to any run of the database."""
+    return {name for part in parts_of(sorted(names)) for name in jobs.runs_by_name(db, part)}
 
 
 class CannotAdopt(ValueError):

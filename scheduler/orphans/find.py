@@ -5,7 +5,8 @@ Another service of the same account, or with the same folder of runs, has anothe
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,16 +54,22 @@ def find_orphans(engine: Engine, root: Path, queues: Mapping[str, Sequence[Queue
     queued = _by_key(queues, identity)
     with snapshot(engine) as db:
         attempts = orphans.attempts_of(db, {*folders, *queued})
+        owned = orphans.owned_names(db, {job.name for jobs in queued.values() for job in jobs})
     unknown = {key: folder for key, folder in folders.items() if key not in attempts}
-    later = {key: _later(jobs, attempts.get(key, 0)) for key, jobs in queued.items()}
+    later = {key: _later(jobs, attempts.get(key, 0), owned) for key, jobs in queued.items()}
     keys = sorted({*unknown, *(key for key, jobs in later.items() if jobs)})
     return [Orphan(key, unknown.get(key), tuple(later.get(key, ()))) for key in keys]
 
 
-def stored_queues(engine: Engine) -> dict[str, Sequence[QueuedJob]]:
-    """Return the jobs of each cluster as its newest report has them, without a call of the cluster."""
+def stored_queues(engine: Engine, since: datetime | None = None) -> dict[str, Sequence[QueuedJob]]:
+    """Return the jobs of each cluster as its newest report has them, without a call of the cluster.
+
+    `since` leaves out clusters that have not answered since then.
+    """
     with snapshot(engine) as db:
         rows = [row for row in clusters.reports(db) if row.report is not None]
+        if since is not None:
+            rows = [row for row in rows if row.error is None and row.asked_at >= since]
     return {row.kind: ClusterReport.model_validate(row.report).queue for row in rows}
 
 
@@ -88,6 +95,10 @@ def _by_key(queues: Mapping[str, Sequence[QueuedJob]], identity: str) -> dict[st
     return found
 
 
-def _later(jobs: Iterable[QueuedOrphan], known: int) -> list[QueuedOrphan]:
-    """Return the jobs of attempts after the known one."""
-    return [job for job in jobs if (match := JOB_NAME.fullmatch(job.name)) and int(match[2]) > known]
+def _later(jobs: Iterable[QueuedOrphan], known: int, owned: Collection[str]) -> list[QueuedOrphan]:
+    """Return the jobs of attempts after the known one that no run has.
+
+    The name is that of the first run of an array or a pack, whose row may be gone while the others go on.
+    """
+    later = (job for job in jobs if (match := JOB_NAME.fullmatch(job.name)) and int(match[2]) > known)
+    return [job for job in later if job.name not in owned]
