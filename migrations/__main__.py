@@ -45,7 +45,7 @@ def _bring_up(settings: Settings) -> None:
         message = f"whether the database is older than the run folders is not known: {error}"
         if is_home:  # surely it is
             sys.exit(message)
-        done = [message]
+        done = [f"{message}; the worker looks again before it writes there"]
     for sentence in done:
         print(sentence, file=sys.stderr, flush=True)
     if is_home:

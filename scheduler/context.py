@@ -33,7 +33,7 @@ from store import clusters as store_clusters
 from store.metrics.retention import Retention
 from store.mirror.object_store import ObjectStore
 from store.session import engine_for, snapshot
-from store.tables import Job, Run
+from store.tables import Job, Run, now
 from store.ticks import TickCounts
 
 
@@ -81,7 +81,9 @@ class Memory:
     # by run: how often its curve was compared with its group's, and up to which step at last
     curves_seen: dict[int, tuple[int, int]] = field(default_factory=dict)
     has_recovered: bool = False  # whether the first recover tick is over
-    has_named_orphans: bool = False  # in the log
+    began: datetime = field(default_factory=now)  # by the service's clock, as reports of clusters have it
+    searched_queues: set[str] | None = None  # clusters whose jobs were searched for orphans; None: not even folders
+    named_orphans: set[str] = field(default_factory=set)  # in the log
     marked_change: int = -1  # the newest change at the last mark
     recorded_runs: dict[int, int] = field(default_factory=dict)  # by experiment: the highest id in its record
 

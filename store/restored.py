@@ -2,9 +2,11 @@
 
 A service counts its marks in the database and beside the run folders. A lower count in the database shows that it is an
 older state of it. Then no id is given that the service may have given since, and runs that have not ended go on from
-what their folders have.
+what their folders have. The migration looks before the parts of the service start, and a worker before each mark: the
+file server may have been away, or nobody may have called the migration.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +15,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session, selectinload
 
 from contract.folder.claimed_job import ClaimedJob, find_claimed_job
-from contract.folder.files.untrusted_file import UnreadableFileError, stat_file
+from contract.folder.files.untrusted_file import stat_file
 from contract.folder.job_identity import host
 from contract.folder.run_folder import RunFolder
 from contract.folder.service_records import experiment_ids, read_mark, run_folders
@@ -28,6 +30,7 @@ from store.transitions import JobExit, Transition
 
 # that may have been given since the last mark, or since the backup where no mark is left
 EXPERIMENTS_APART, RUNS_APART = 1_000, 10_000
+UNENDED = (State.QUEUED, State.SUBMITTING, *LIVE)
 
 
 class Restored(NamedTuple):
@@ -38,11 +41,15 @@ class Restored(NamedTuple):
 
 
 def bring_up(engine: Engine, root: Path, restored: Restored) -> list[str]:
-    """Bring a database up to the run folders below `root` where it is older; return what was done, in sentences."""
+    """Bring a database up to the run folders below `root` where it is older; return what was done, in sentences.
+
+    May raise OSError, and has changed nothing then.
+    """
     with snapshot(engine) as db:
-        identity, given = service.identity(db), service.given_ids(db)
-        marks = db.scalars(select(service.Service.marks)).one()
+        identity = service.identity(db)
     mark = read_mark(root, identity)
+    with snapshot(engine) as db:  # after the file, whose count another worker may raise
+        given, marks = service.given_ids(db), service.counted_marks(db)
     is_older = restored.home or (mark is not None and mark.count > marks)
     if mark is not None and not is_older:
         return []
@@ -51,15 +58,20 @@ def bring_up(engine: Engine, root: Path, restored: Restored) -> list[str]:
         max([given.runs, mark.runs if mark else 0, *(folder.run_id for folder in run_folders(root, identity))]),
     )
     least = Given(_beyond(seen.experiments, EXPERIMENTS_APART), _beyond(seen.runs, RUNS_APART)) if is_older else seen
-    with transaction(engine) as db:
+    with transaction(engine) as db:  # its own: whatever fails then, no id is given twice
         service.raise_ids(db, least)
-        done = [] if not is_older else _lose_jobs(db, root) if restored.folders else _take_attempts(db, root)
     if not is_older:
         return []
+    claimed, unread = ({}, []) if restored.folders else _read_claims(engine, root)
+    with transaction(engine) as db:
+        done = _lose_jobs(db, root) if restored.folders else _take_attempts(db, claimed)
+        if mark is not None:  # last: until then the database shows itself as an older one
+            service.raise_marks(db, mark.count)
     return [
         "the database was restored: it is older than what its service did last",
         f"experiments continue after id {least.experiments}, runs after id {least.runs}, so no id is given twice",
         *done,
+        *unread,
     ]
 
 
@@ -94,11 +106,27 @@ def _lose_jobs(db: Session, root: Path) -> list[str]:
     return [f"runs {', '.join(map(str, lost))} were live at the backup: they go on from their checkpoints"]
 
 
-def _take_attempts(db: Session, root: Path) -> list[str]:
+def _read_claims(engine: Engine, root: Path) -> tuple[dict[int, ClaimedJob], list[str]]:
+    """Return the latest job in the folder of each run that has not ended; and which folders cannot be read."""
+    with snapshot(engine) as db:
+        rows = db.execute(select(Run.id, Run.key).where(Run.state.in_(UNENDED)).order_by(Run.id)).all()
+    found, unread = {}, []
+    for run_id, key in rows:
+        try:
+            claimed = find_claimed_job(root, RunFolder.of(root, run_id, key))
+        except OSError as error:  # its job may have closed it, which is no reason to hold up the others
+            unread.append(f"whether the folder of run {run_id} has a later attempt is not known: {error}")
+        else:
+            if claimed is not None:
+                found[run_id] = claimed
+    return found, unread
+
+
+def _take_attempts(db: Session, found: Mapping[int, ClaimedJob]) -> list[str]:
     """Give runs that have not ended the later attempts that their folders have."""
     taken = []
-    for run in _runs(db, State.QUEUED, State.SUBMITTING, *LIVE):
-        claimed = find_claimed_job(root, RunFolder.of(root, run.id, run.key))
+    for run in _runs(db, *UNENDED):
+        claimed = found.get(run.id)
         if claimed is not None and claimed.attempt > run.attempt:
             give_attempt(db, run, claimed)
             taken.append(f"run {run.id} goes on with attempt {claimed.attempt}, which is in its folder")
@@ -135,7 +163,7 @@ def _ran_until_backup(folder: RunFolder, job: Job) -> float | None:
     """Return for how long an attempt ran until its last heartbeat in the backup; None if that is not known."""
     if job.started_at is None or job.ran_s is not None:
         return job.ran_s
-    with suppress(FileNotFoundError, UnreadableFileError):
+    with suppress(OSError):
         beat = stat_file(folder.path, f"attempts/{job.attempt}.beat").st_mtime
         seconds = beat - job.started_at.timestamp()
         return seconds if seconds >= 0 else None

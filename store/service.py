@@ -83,6 +83,16 @@ def raise_ids(db: Session, least: Given) -> None:
             db.execute(update(Service).values({column: func.max(column, highest)}))
 
 
+def counted_marks(db: Session) -> int:
+    """Return how many marks this database has counted."""
+    return db.scalars(select(Service.marks)).one()
+
+
+def raise_marks(db: Session, least: int) -> None:
+    """Count marks from this one on: a database that was restored has been brought up to it."""
+    db.execute(update(Service).where(Service.marks < least).values(marks=least))
+
+
 def newest_change(db: Session) -> int:
     """Return the version of the newest change, by which a reader sees that there is any."""
     return db.scalar(select(func.max(Change.version))) or 0

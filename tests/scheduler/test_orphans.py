@@ -1,20 +1,25 @@
-"""Which jobs nobody owns."""
+"""Which jobs nobody owns, and when a worker names them."""
 
+import logging
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import update
 
-from contract.api.cluster_report import QueuedJob
-from scheduler.context import Context
+from contract.api.cluster_report import ClusterReport, QueuedJob
+from scheduler.context import Context, Memory
 from scheduler.orphans.find import find_orphans
 from scheduler.submit.submission import submit_queued
-from store import runs
+from scheduler.ticks.mark import mark
+from scheduler.ticks.refresh_clusters import refresh_clusters
+from store import clusters, runs
 from store.lifecycle import deletion
 from store.session import transaction
 from store.tables import Experiment as Stored
 from store.tables import Run, now
-from tests.testing.clusters import SLURM
+from tests.testing.clusters import SLURM, Far
 from tests.testing.runs import job_of, read
 from tests.testing.specs import Experiment
 
@@ -46,3 +51,47 @@ def test_a_job_of_many_runs_has_its_owners_when_its_first_run_is_deleted(
     later = f"bigbatch-{key}-2"
     (found,) = find_orphans(far_context.engine, far_context.runs_folder, {"slurm": [queued(later, "78")]})
     assert later in found.describe()
+
+
+def test_jobs_are_named_when_their_cluster_has_answered_this_worker(
+    far_context: Context, far: Far, far_run_id: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: the first tick looked at the report in the restored database, and a job without a folder had no line."""
+    name = f"bigbatch-{read(far_context, far_run_id).key}-2"
+    empty = ClusterReport(partitions=[], nodes=[], queue=[])
+    with transaction(far_context.engine) as db:
+        clusters.store_report(db, "slurm", empty, None)
+    worker = replace(far_context, memory=Memory())
+    with caplog.at_level(logging.WARNING):
+        mark(worker)
+        assert caplog.text == ""
+        monkeypatch.setattr(far, "report", lambda **_: empty.model_copy(update={"queue": [queued(name, "77")]}))
+        monkeypatch.setattr("scheduler.ticks.refresh_clusters.FRESH_FOR", -clusters.LATE_AFTER)
+        refresh_clusters(worker)
+        for _ in range(2):
+            mark(worker)
+    assert caplog.text.count(f"slurm job 77 ({name}) belongs to no attempt") == 1
+
+
+def test_a_search_that_failed_is_made_again(
+    far_context: Context, experiment: Experiment, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the run folders cannot be listed at the first tick. Before: never again in this worker."""
+    with transaction(far_context.engine) as db:
+        runs.create(db, experiment(resources=SLURM))
+    submit_queued(far_context)
+    folder = next(path for path in far_context.runs_folder.iterdir() if path.name.startswith("000001-"))
+    folder.rename(folder.with_name(f"000002-{folder.name[7:15]}beefbeefbeef"))
+    look: Callable[..., object] = find_orphans
+
+    def fail_once(*arguments: object) -> object:
+        monkeypatch.setattr("scheduler.ticks.mark.find_orphans", look)
+        raise OSError(112, "the file server is away")
+
+    monkeypatch.setattr("scheduler.ticks.mark.find_orphans", fail_once)
+    with pytest.raises(OSError, match="away"):
+        mark(far_context)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            mark(far_context)
+    assert caplog.text.count("run folder 000002-") == 1

@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,8 +12,8 @@ from sqlalchemy import select, update
 
 from contract.api.cluster_report import QueuedJob
 from contract.api.site_check import Grade
-from contract.folder.events import Finished, Paused, Points
-from contract.folder.run_folder import ABANDONED, RunFolder
+from contract.folder.events import Finished, Paused
+from contract.folder.run_folder import ABANDONED
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import FoundInFolder
 from contract.lifecycle.state import State
@@ -32,11 +30,12 @@ from scheduler.ticks.mark import mark
 from scheduler.ticks.reap import reap
 from store import runs, service
 from store.restored import Restored, bring_up
-from store.session import engine_for, snapshot, transaction
+from store.session import snapshot, transaction
 from store.tables import Experiment as Stored
 from store.tables import Job, Run, now
 from tests.testing.clusters import SLURM, Far, Puppet
-from tests.testing.events import STARTED, report
+from tests.testing.events import report
+from tests.testing.restored import begin, copied, create
 from tests.testing.runs import job_of, poll_now, read
 from tests.testing.specs import Experiment
 
@@ -45,42 +44,15 @@ Backup = Callable[[Context], Context]
 
 @pytest.fixture
 def backup(tmp_path: Path) -> Backup:
-    """Copy the database now; the context returned has the copy, the same folders and clusters, and a new worker."""
+    """Copy a database."""
 
-    def copy(context: Context) -> Context:
-        target = tmp_path / "copy.db"
-        with closing(sqlite3.connect(str(context.engine.url.database))) as database:
-            database.execute("VACUUM INTO ?", [str(target)])
-        return replace(context, engine=engine_for(f"sqlite:///{target}"), memory=Memory())
-
-    return copy
+    return lambda context: copied(context, tmp_path / "copy.db")
 
 
 @pytest.fixture
 def here(far_context: Context, puppet: Puppet) -> Context:
     """A worker with a cluster of this machine."""
     return replace(far_context, clusters={"local": puppet}, local_ranks=1000, memory=Memory())
-
-
-def create(
-    context: Context, experiment: Experiment, size: int = 1, name: str = "test", **base: object
-) -> tuple[int, list[int]]:
-    spec = experiment({"seed": list(range(size))}, **base).model_copy(update={"name": name})
-    with transaction(context.engine) as db:
-        made = runs.create(db, spec)
-    submit_queued(context)
-    mark(context)
-    return made
-
-
-def begin(context: Context, run_id: int, attempt: int = 1) -> RunFolder:
-    """Claim the attempt and report its start, as its job would."""
-    run = read(context, run_id)
-    folder = context.folder_of(run)
-    folder.claim(attempt, f"bigbatch-{run.key}-{attempt}@n1:{attempt + 7}")
-    started = STARTED.model_copy(update={"attempt": attempt, "at": now().timestamp()})
-    report(context, run_id, started, Points(attempt=attempt, at=now().timestamp(), step=attempt, values={"loss": 1.0}))
-    return folder
 
 
 def orphans_of(context: Context, **queues: list[QueuedJob]) -> list[str]:
