@@ -43,10 +43,34 @@ def delete(context: Context) -> None:
         else:
             context.memory.retries.forget(key)
             _remove_rows(context, run, until)
-    with transaction(context.engine) as db:
-        removed, identity = deletion.remove_experiments(db), service.identity(db)
-    for experiment_id in removed:
-        remove_experiment(context.runs_folder, identity, experiment_id)
+    _remove_experiments(context)
+
+
+def _remove_experiments(context: Context) -> None:
+    """Remove deleted experiments without runs: their records beside the run folders, then their rows.
+
+    A record that stays has its row, so a later tick finds it. A record without a row is one that a restored database
+    does not know, and `bigbatch orphans --adopt` may need it.
+    """
+    with snapshot(context.engine) as db:
+        removable, identity = deletion.removable_experiments(db, BATCH), service.identity(db)
+    removed = []
+    for experiment_id in removable:
+        key = ("record", experiment_id)
+        if not context.memory.retries.is_due(key):
+            continue
+        try:
+            remove_experiment(context.runs_folder, identity, experiment_id)
+        except OSError as error:
+            wait_s = context.memory.retries.note_failure(key)
+            what = f"the record of deleted experiment {experiment_id}"
+            log.warning("%s cannot be removed, next try in %.0f s: %s", what, wait_s, error)
+        else:
+            context.memory.retries.forget(key)
+            removed.append(experiment_id)
+    if removed:
+        with transaction(context.engine) as db:
+            deletion.remove_experiments(db, removed)
 
 
 def _removable(context: Context) -> Iterator[DeletedRun]:

@@ -162,13 +162,17 @@ def remove_rows(db: Session, run_id: int, limit: int) -> bool:
     return True
 
 
-def remove_experiments(db: Session) -> Sequence[int]:
-    """Remove the rows of deleted experiments that have no runs any more; return their ids."""
+def removable_experiments(db: Session, limit: int) -> Sequence[int]:
+    """Return the ids of deleted experiments that have no runs any more, at most `limit`, oldest deletion first."""
     newest = select(func.max(Experiment.id)).scalar_subquery()
     is_empty = ~select(Run.id).where(Run.experiment_id == Experiment.id).exists()
     is_deleted = (Experiment.deleted_at.is_not(None), Experiment.restorable_until.is_(None))
     mine = (*is_deleted, is_empty, Experiment.id < newest)
-    ids: Sequence[int] = db.scalars(select(Experiment.id).where(*mine).order_by(Experiment.deleted_at).limit(100)).all()
+    return db.scalars(select(Experiment.id).where(*mine).order_by(Experiment.deleted_at).limit(limit)).all()
+
+
+def remove_experiments(db: Session, ids: Sequence[int]) -> None:
+    """Remove the rows of these experiments, which must be removable."""
     if ids:
         remove_experiment_fields(db, ids)
         remove_steps(db, ids)
@@ -178,4 +182,3 @@ def remove_experiments(db: Session) -> Sequence[int]:
         occurrences.remove(db, ids)
         db.execute(delete(ExperimentTag).where(ExperimentTag.experiment_id.in_(ids)))
         db.execute(delete(Experiment).where(Experiment.id.in_(ids)))
-    return ids

@@ -166,5 +166,5 @@ def test_the_rules_of_a_deleted_experiment_are_removed_with_it(client: TestClien
         for run in db.query(Run.id).filter(Run.experiment_id == 1).all():
             while not deletion.remove_rows(db, run.id, 100):
                 pass
-        deletion.remove_experiments(db)
+        deletion.remove_experiments(db, deletion.removable_experiments(db, 100))
     assert [one["experiment_id"] for one in client.get(RULES).json()["rules"]] == [2]
