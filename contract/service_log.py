@@ -24,7 +24,11 @@ class ServiceHandler(logging.StreamHandler[TextIO]):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record, a line in its place, or nothing."""
-        text = self._repeats.take(record) if record.levelno >= logging.WARNING else None
+        try:
+            text = self._repeats.take(record) if record.levelno >= logging.WARNING else None
+        except Exception:  # of its arguments, or of an error's text: the caller must not fail because of a line
+            self.handleError(record)
+            return
         if text is None:
             super().emit(record)
         elif text:
