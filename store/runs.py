@@ -20,7 +20,6 @@ from store.lifecycle import tags
 from store.lifecycle.new_runs import insert_runs
 from store.locks import lock_runs
 from store.metrics.newest import merge_latest
-from store.notify.moves import note_losses
 from store.notify.rules import add_spec_rules
 from store.run_table.spec_fields import add_experiment_fields
 from store.search import searches
@@ -217,19 +216,16 @@ def lock_progress(db: Session, read: Sequence[LiveRun]) -> dict[int, Progress]:
 
 def advance(db: Session, several: Sequence[Advance], before: Mapping[int, Progress]) -> None:
     """Store how far runs were read that `lock_progress` has locked."""
-    latest = {one.run.id: merge_latest(before[one.run.id].latest, one.latest) for one in several}
     rows = [
         {
             "id": one.run.id,
             "cursor": one.cursor,
             "rank_cursors": dict(one.rank_cursors),
-            "latest": latest[one.run.id],
+            "latest": merge_latest(before[one.run.id].latest, one.latest),
             "step": max(before[one.run.id].step, one.step),
         }
         for one in several
     ]
-    for one in several:
-        note_losses(db, one.run.id, one.step, before[one.run.id].latest, latest[one.run.id])
     if rows:
         db.execute(update(Run), rows)
 

@@ -39,8 +39,11 @@ def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]
     before = runs.lock_progress(db, [report.run for report in plain]) if plain else {}
     rows = runs.lock_as_read(db, [report.run for report in others]) if others else {}
     mine = [report for report in reports if report.run.id in before or report.run.id in rows]
-    changed = points.put_many(db, {report.run.id: [*values[report.run.id], *report.ranks.points] for report in mine})
-    news = {report.run.id: _news(values[report.run.id], changed.get(report.run.id, {})) for report in mine}
+    stored = points.put_many(db, {report.run.id: [*values[report.run.id], *report.ranks.points] for report in mine})
+    news = {report.run.id: _news(values[report.run.id], stored.newest.get(report.run.id, {})) for report in mine}
+    for report in mine:  # of all series: the row of a run keeps some of them
+        (latest, step), lost = news[report.run.id], stored.lost.get(report.run.id, ())
+        note_losses(db, report.run.id, step, [name for name in latest if name in lost])
     advanced = [report for report in plain if report.run.id in before]
     runs.advance(db, [_advance(report, *news[report.run.id]) for report in advanced], before)
     for report in others:
@@ -93,8 +96,7 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: Newest, step: i
     run.rank_cursors = dict(report.ranks.cursors)
     if report.reached is not None:
         job.reached_step = report.reached
-    before_news, run.latest = run.latest, merge_latest(run.latest, latest)
-    note_losses(db, run.id, step, before_news, run.latest)
+    run.latest = merge_latest(run.latest, latest)
     changes.record_runs(db, [run.id])
     before = run.state
     moments = Moments(transitions.last_moved_at(db, run), now(), job.clock_shift_s)

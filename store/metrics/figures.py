@@ -49,20 +49,24 @@ class _Sum(NamedTuple):
     mean: float | None
 
 
-def update_figures(db: Session, new: Mapping[Key, Points]) -> None:
+def update_figures(db: Session, new: Mapping[Key, Points]) -> set[Key]:
     """Add points, which are stored already, to the figures of their series.
+
+    Return the series whose newest value is no finite number now, and was one before or was none at all.
 
     Points of later steps than the stored ones are added to the sums. Where an attempt repeats a step, the figures are
     made anew from the cells of the series.
     """
     new = {key: points for key, points in new.items() if not is_secondary(key[1])}
     if not new:
-        return
+        return set()
     known = _known(db, list(new))
     repeated = [key for key, points in new.items() if key in known and points.steps[0] <= known[key].last_step]
     later = new.keys() - repeated
     sums = {key: _joined(known.get(key), _sum_of(int(new[key].steps[-1]), cells_of(new[key], FAR))) for key in later}
-    _store(db, sums | _summed_again(db, repeated))
+    sums |= _summed_again(db, repeated)
+    _store(db, sums)
+    return {key for key, one in sums.items() if one.last is None and (key not in known or known[key].last is not None)}
 
 
 def remove_figures(db: Session, run_id: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import bindparam, or_, select, update
@@ -22,18 +23,26 @@ Lists = tuple[list[int], list[float]]  # steps and values, in the order in which
 NAN = float("nan")
 
 
+class Stored(NamedTuple):
+    """What points have changed, by run."""
+
+    newest: dict[int, Newest]  # the newest values that changed
+    lost: dict[int, set[str]]  # the series whose newest value is no finite number any more
+
+
 def put(db: Session, run_id: int, events: Sequence[Points]) -> None:
     """Store points of one run."""
     put_many(db, {run_id: events})
 
 
-def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> dict[int, Newest]:
+def put_many(db: Session, by_run: Mapping[int, Sequence[Points]]) -> Stored:
     """Store the points of many runs; a step that a resumed run repeats keeps the later value.
 
-    Points of series beyond a run's limits are left out. Return the new newest values, as `put_columns` does.
+    Points of series beyond a run's limits are left out. Return the new newest values, as `put_columns` does, and which
+    of them were numbers before.
     """
     if not any(by_run.values()):
-        return {}
+        return Stored({}, {})
     known = series.known_ids(db, by_run)
     names: dict[int, set[str]] = {run_id: set(KNOWN) for run_id in by_run}
     for run_id, name in known:
@@ -50,26 +59,25 @@ def put_columns(db: Session, found: Mapping[tuple[int, str], Lists]) -> dict[int
     Return by run the newest values that changed. The newest value of a series is that of its highest step, as in charts
     and tables, whatever came last.
     """
-    return _put(db, found, series.known_ids(db, {run_id for run_id, _ in found})) if found else {}
+    return _put(db, found, series.known_ids(db, {run_id for run_id, _ in found})).newest if found else {}
 
 
-def _put(
-    db: Session, found: Mapping[tuple[int, str], Lists], known: Mapping[tuple[int, str], int]
-) -> dict[int, Newest]:
-    newest: dict[int, Newest] = {}
+def _put(db: Session, found: Mapping[tuple[int, str], Lists], known: Mapping[tuple[int, str], int]) -> Stored:
+    newest, lost = dict[int, Newest](), dict[int, set[str]]()
     if not found:
-        return newest
+        return Stored(newest, lost)
     ids = series.add_missing(db, found.keys(), known)
     new = {key: _arrays(*lists) for key, lists in found.items() if key in ids}
     leading = write_points(db, {ids[key]: points for key, points in new.items()})
-    update_figures(db, new)
+    for run_id, name in update_figures(db, new):
+        lost.setdefault(run_id, set()).add(name)
     _store_best_accuracies(db, found)
     changes.record_points(db, {run_id for run_id, _ in new})
     for (run_id, name), points in new.items():
         if ids[run_id, name] in leading:
             last = float(points.values[-1])
             newest.setdefault(run_id, {})[name] = last if isfinite(last) else None
-    return newest
+    return Stored(newest, lost)
 
 
 def names(db: Session, run_id: int) -> list[str]:

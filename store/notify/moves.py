@@ -1,6 +1,6 @@
 """What moves of runs mean for notifications: their ends, failures and preemptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -12,7 +12,6 @@ from contract.lifecycle.reason import RankFailed, Reason, RunFailed
 from contract.lifecycle.state import ENDED, State
 from store.notify import occurrences
 
-Values = Mapping[str, float | None]
 MOST_NAMES = 5  # of series, in a message
 
 
@@ -31,12 +30,9 @@ def note_moves(
         occurrences.note_runs(db, NotifyEvent.ANOMALY, run_ids, **(detail | {"cause": "stall"}))
 
 
-def note_losses(db: Session, run_id: int, step: int, before: Values, after: Values) -> None:
-    """Note which losses of a run are no finite numbers any more; in these values None stands for such a number."""
-    names = [
-        name for name, value in after.items() if value is None and is_loss(name) and before.get(name, 0.0) is not None
-    ]
-    if names:
+def note_losses(db: Session, run_id: int, step: int, lost: Iterable[str]) -> None:
+    """Note the losses of a run among its series whose newest values are no finite numbers any more."""
+    if names := [name for name in lost if is_loss(name)]:
         text = f"{', '.join(names[:MOST_NAMES])} at step {step}"
         occurrences.note_runs(db, NotifyEvent.ANOMALY, [run_id], cause="not_finite", text=text)
 

@@ -19,7 +19,7 @@ LISTS = ("/api/v1/runs", "/api/v1/experiments/1/runs")
 def report(engine: Engine, run_id: int, values: dict[str, float]) -> None:
     """Store points of one step, as the ingestion does."""
     with transaction(engine) as db:
-        changed = points.put_many(db, {run_id: [Points(attempt=1, at=1.0, step=1, values=dict(values))]})
+        changed = points.put_many(db, {run_id: [Points(attempt=1, at=1.0, step=1, values=dict(values))]}).newest
         run = db.get_one(Run, run_id)
         run.latest = merge_latest(run.latest, changed[run_id])
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from contract.folder.events import Points
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.notification import NotifyEvent
@@ -16,20 +17,23 @@ from contract.lifecycle.trial import EndCause
 from contract.spec.experiment import ExperimentSpec
 from scheduler.context import Context
 from scheduler.notify.bundle import make_messages
+from scheduler.submit.submission import submit_queued
+from scheduler.ticks.ingest import ingest
 from scheduler.ticks.notify import notify
 from store import runs, transitions
 from store.lifecycle import going_on
+from store.metrics.newest import MAX_LISTED
 from store.notify.occurrences import wanted_by
 from store.notify.table import NotifyDelivery, NotifyRule, Occurrence
-from store.runs import Advance
 from store.search import searches
 from store.session import snapshot, transaction
 from store.tables import Run
 from store.transitions import JobExit, Transition
 from tests.scheduler.notify.conftest import add_webhook, deliveries_of, make_older
 from tests.testing import searches as test_searches
+from tests.testing.events import STARTED, report
 from tests.testing.receiver import Receiver
-from tests.testing.runs import move, start_job
+from tests.testing.runs import move, read, start_job
 from tests.testing.specs import small_experiment
 from tests.testing.workflows import end_step_runs, step, workflow
 
@@ -169,20 +173,21 @@ def test_a_stalled_rank_is_an_anomaly_also_if_the_run_is_retried(worker: Context
     assert (run_of_message["cause"], run_of_message["reason"]) == ("stall", "rank 2 made no progress for 60 s")
 
 
-def test_a_loss_that_is_no_number_any_more_is_an_anomaly_once(worker: Context, receiver: Receiver) -> None:
+@pytest.mark.parametrize("layers", [0, MAX_LISTED + 50])
+def test_a_loss_that_is_no_number_any_more_is_an_anomaly_once(worker: Context, receiver: Receiver, layers: int) -> None:
+    """Before: a loss that a program reports after many other metrics, which its row does not keep, had no message."""
     add_webhook(worker, receiver)
     (run_id,) = make_experiment(worker, 1, on=["anomaly"])
-    with transaction(worker.engine) as db:
-        start_job(db, run_id)
-    for step_number, loss in enumerate([2.0, None, None]):
-        with transaction(worker.engine) as db:
-            (live,) = runs.live(db, ended_after=db.get_one(Run, run_id).created_at)
-            latest = {"loss": loss, "accuracy": None}
-            before = runs.lock_progress(db, [live])
-            runs.advance(db, [Advance(live, live.cursor + 10, latest, step_number, {})], before)
+    submit_queued(worker)
+    others: dict[str, float | None] = {f"layer-{number}": 0.5 for number in range(layers)} | {"accuracy": None}
+    report(worker, run_id, STARTED, Points(attempt=1, at=1.0, step=1, values=others))
+    for step_number, loss in enumerate([2.0, None, None], 2):
+        report(worker, run_id, Points(attempt=1, at=1.0, step=step_number, values={"val_loss": loss}))
+        ingest(worker)
+    assert ("val_loss" in read(worker, run_id).latest) == (layers == 0)
     notify(worker)
     (message,) = receiver.received
-    assert message.body["data"]["runs"][0]["reason"] == "no finite number: loss at step 1"
+    assert message.body["data"]["runs"][0]["reason"] == "no finite number: val_loss at step 3"
 
 
 def test_a_search_that_used_its_budget_is_reported(worker: Context, receiver: Receiver) -> None:
