@@ -53,13 +53,20 @@ class Client(
     """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
 
     `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.
+    `pages_url` is the address of the dashboard in links (default: BIGBATCH_PUBLIC_URL without `url`, if BIGBATCH_URL is
+    this machine's; else the service's).
     Every method raises ApiError for an error response, and Unreachable if the service does not answer.
     """
 
     def __init__(
-        self, url: str | None = None, token: str | None = None, *, transport: httpx.BaseTransport | None = None
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        pages_url: str | None = None,
     ) -> None:
-        self._connection = Connection(url, token, transport=transport)
+        self._connection = Connection(url, token, transport=transport, pages_url=pages_url)
 
     @property
     def url(self) -> str:
@@ -68,7 +75,7 @@ class Client(
 
     @property
     def pages_url(self) -> str:
-        """The address of the dashboard: BIGBATCH_PUBLIC_URL, else the service's."""
+        """The address of the dashboard."""
         return self._connection.pages_url
 
     def __enter__(self) -> Self:

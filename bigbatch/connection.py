@@ -49,13 +49,15 @@ PORTS = {"http": 80, "https": 443}  # of addresses without one
 class Connection:
     """A connection to one service; only requests that may be sent twice are retried."""
 
-    def __init__(self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None) -> None:
+    def __init__(
+        self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None, pages_url: str | None = None
+    ) -> None:
         self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
         self.shown = shown_address(self.url)  # in messages
         parsed = _parse(self.url)
-        # what people open may be another address than what this process reaches: behind a portal, in a container
-        self.pages_url = (os.environ.get("BIGBATCH_PUBLIC_URL") or self.url).rstrip("/")
-        _parse(self.pages_url)
+        # of the service of this environment, which is on this machine: another one has another dashboard
+        is_own = not url and (parsed.host in LOOPBACK or not os.environ.get("BIGBATCH_URL"))
+        self._public_url = pages_url or (os.environ.get("BIGBATCH_PUBLIC_URL") if is_own else None) or ""
         if token is None:
             token = os.environ.get("BIGBATCH_TOKEN") or token_of_local_service(
                 parsed.host, parsed.port or PORTS[parsed.scheme]
@@ -72,6 +74,17 @@ class Connection:
             trust_env=parsed.host not in LOOPBACK,  # a site's proxy cannot reach this machine
             verify=trusted_certificates() if parsed.scheme == "https" else False,
         )
+
+    @property
+    def pages_url(self) -> str:
+        """Return the address that people open: behind a portal or in a container it differs from what is asked."""
+        if not self._public_url:
+            return self.url
+        try:
+            _parse(self._public_url)
+        except BigbatchError as error:
+            raise BigbatchError(f"BIGBATCH_PUBLIC_URL: {error}") from error
+        return self._public_url.rstrip("/")
 
     def close(self) -> None:
         """Close the connection."""

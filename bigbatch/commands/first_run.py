@@ -37,7 +37,10 @@ def first_run(
             print(f"Port {port} is in use, so the service uses port {address.port}.")
         warn_of_root()
         print("Starting the service ...", flush=True)
-        with running_service(address, place.home) as service, Client(address.url, token) as client:
+        with (
+            running_service(address, place.home) as service,
+            Client(address.url, token, pages_url=place.public_url) as client,
+        ):
             print_home(place.home)
             print_commands_of_other_terminals(address.url, place.home)
             succeeded = _run_experiment(service, client, spec)

@@ -27,6 +27,7 @@ class ServiceSettings(NamedTuple):
 
     home: Path
     configured_token: str  # "" without BIGBATCH_TOKEN
+    public_url: str  # of the dashboard; "" without BIGBATCH_PUBLIC_URL
 
     def token(self) -> str:
         """Return the service's token, without BIGBATCH_TOKEN the home's; raise BigbatchError if it cannot be used."""
@@ -44,7 +45,7 @@ def up(host: Host = "127.0.0.1", port: Port = 8000, *, home: Home = None) -> Non
         token = place.token()
         warn_of_root()
         with running_service(address, place.home) as service:
-            with Client(address.shown, token) as client:
+            with Client(address.shown, token, pages_url=place.public_url) as client:
                 print(f"Bigbatch is at {client.pages_url} (Ctrl-C stops the service)", flush=True)
                 print_home(place.home)
                 print_sign_in_link(client)
@@ -72,6 +73,5 @@ def read_service_settings(home: Path | None) -> ServiceSettings:
         settings = Settings()
     except ValidationError as error:
         raise BigbatchError(setting_errors(error)) from error
-    return ServiceSettings(
-        expand_user(home, "the whole path").absolute() if home else settings.home_folder(), settings.token
-    )
+    place = expand_user(home, "the whole path").absolute() if home else settings.home_folder()
+    return ServiceSettings(place, settings.token, settings.public_url)

@@ -228,12 +228,40 @@ def test_an_address_may_have_a_path_and_links_have_the_address_that_people_open(
         client.clusters()
         assert client.experiment_url(7) == "http://lab.example/bigbatch/experiments/7"
         assert client.sign_in_url().startswith("http://lab.example/bigbatch/sign-in#")
-        monkeypatch.setenv("BIGBATCH_PUBLIC_URL", "https://portal.example/node/n1/8000/")
     assert asked == ["http://lab.example/bigbatch/api/v1/clusters"]
-    with Client(site.url, TOKEN) as client:
+    monkeypatch.setenv("BIGBATCH_PUBLIC_URL", "https://portal.example/node/n1/8000/")
+    monkeypatch.setenv("BIGBATCH_URL", site.url)
+    with Client(token=TOKEN) as client:
         assert client.experiment_url(7) == "https://portal.example/node/n1/8000/experiments/7"
         assert client.sign_in_url().startswith("https://portal.example/node/n1/8000/sign-in#")
         assert client.health().ok, "requests go to the address of the service"
+
+
+def test_links_to_another_service_have_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: the address of the dashboard of one's own service was that of every service."""
+    monkeypatch.setenv("BIGBATCH_PUBLIC_URL", "https://portal.example/node/n1/8000/")
+    with Client("https://other.example", TOKEN) as client:
+        assert client.sign_in_url().startswith("https://other.example/sign-in#")
+    with Client(connection.DEFAULT_URL, TOKEN, pages_url="https://pages.example/") as client:
+        assert client.experiment_url(7) == "https://pages.example/experiments/7"
+    monkeypatch.delenv("BIGBATCH_URL", raising=False)
+    with Client(token=TOKEN) as client:
+        assert client.experiment_url(7) == "https://portal.example/node/n1/8000/experiments/7"
+    monkeypatch.setenv("BIGBATCH_URL", "https://other.example")
+    with Client(token=TOKEN) as client:
+        assert client.experiment_url(7) == "https://other.example/experiments/7"
+
+
+def test_a_wrong_address_of_the_dashboard_is_told_where_a_link_is_made(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before: every command failed."""
+    monkeypatch.setenv("BIGBATCH_PUBLIC_URL", "portal.example")
+    monkeypatch.setenv("BIGBATCH_URL", site.url)
+    with Client(token=TOKEN) as client:
+        assert client.health().ok
+        with pytest.raises(BigbatchError, match=r"BIGBATCH_PUBLIC_URL: 'portal\.example' is not a valid address"):
+            client.experiment_url(7)
 
 
 @pytest.mark.parametrize(
