@@ -24,7 +24,7 @@ from contract.process_settings import read_process_settings
 from contract.refusal import refuse
 from contract.service_log import configure_log
 from contract.settings import Settings
-from store.database_state import newer_version, no_answer
+from store.database_state import newer_version, unread_version
 
 STARTUP_FAILED = 3  # uvicorn's own exit code
 
@@ -41,7 +41,7 @@ def main() -> None:
         app = create_app(settings.model_copy(update={"token": token_hex()}))
         print(json.dumps(app.openapi(), indent=1, sort_keys=True))
     elif wish.host not in LOOPBACK and not settings.token:
-        sys.exit(f"{wish.host} is not loopback, so others could run jobs as you: set BIGBATCH_TOKEN first")
+        refuse(f"{wish.host} is not loopback, so others could run jobs as you: set BIGBATCH_TOKEN first")
     else:
         _serve(settings, wish.host, wish.port)
 
@@ -51,7 +51,7 @@ def _serve(settings: Settings, host: str, port: int) -> None:
         prepare_home(settings)
         token = settings.token or read_or_create_token(settings.home_folder())
     except (TokenFileError, UnsafeFolderError) as error:
-        sys.exit(str(error))
+        refuse(str(error))
     # A token of BIGBATCH_TOKEN is for the clients that have this variable as well.
     record = nullcontext() if settings.token else recorded_service(host, port, token)
     configure_log()
@@ -81,14 +81,14 @@ def _serve(settings: Settings, host: str, port: int) -> None:
 
 
 def _is_of_this_version(url: str) -> bool:
-    """Return False for a database that does not answer yet: its first connection is checked then.
+    """Return False for a database whose version cannot be read yet: its first connection is checked then.
 
     End this process if the database is of a newer version.
     """
     try:
         newer = newer_version(url)
-    except SQLAlchemyError:
-        print(no_answer(url), file=sys.stderr, flush=True)
+    except SQLAlchemyError as error:
+        print(unread_version(url, error), file=sys.stderr, flush=True)
         return False
     if newer:
         refuse(newer)

@@ -49,7 +49,7 @@ def _prepare(prepare: Callable[[Settings], None], settings: Settings) -> None:
     try:
         prepare(settings)
     except UnsafeFolderError as error:
-        sys.exit(str(error))
+        refuse(str(error))
 
 
 # Each command imports what it needs: the clock, which runs all the time, does without the code of the ticks.
@@ -76,7 +76,7 @@ def _work(settings: Settings) -> None:
     try:
         context = Context.of(settings)
     except ValueError as error:  # now, and not in each tick
-        sys.exit(str(error))
+        refuse(str(error))
     if context.slurm_absence:
         print(f"Slurm is not used: {context.slurm_absence}", file=sys.stderr, flush=True)
     share_memory_between_threads()

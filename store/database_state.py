@@ -52,7 +52,10 @@ def read_only_problem(connection: Connection) -> str | None:
 
 def start_problem(url: str) -> str | None:
     """Return why no process can start on the database: it does not answer, or is of a newer version; else None."""
-    return no_answer(url) or newer_version(url)
+    try:
+        return no_answer(url) or newer_version(url)
+    except SQLAlchemyError as error:
+        return unread_version(url, error)
 
 
 def no_answer(url: str) -> str | None:
@@ -61,13 +64,21 @@ def no_answer(url: str) -> str | None:
         with snapshot(engine_for(url)) as db:
             db.connection()
     except SQLAlchemyError as error:
-        place = shown_address(url)
-        return f"the database {place} does not answer: {told(error) or error}; set BIGBATCH_DATABASE, or start it"
+        return f"the database {shown_address(url)} does not answer: {_words(error)}; set BIGBATCH_DATABASE, or start it"
     return None
 
 
+def unread_version(url: str, error: SQLAlchemyError) -> str:
+    """Return why the version of the tables could not be read: the database is away, or what its error says."""
+    return no_answer(url) or f"the version of the database {shown_address(url)} cannot be read: {_words(error)}"
+
+
+def _words(error: SQLAlchemyError) -> str:
+    return told(error) or str(error).splitlines()[0]
+
+
 def newer_version(url: str) -> str | None:
-    """Return that the database is of a newer version; raise SQLAlchemyError if it does not answer."""
+    """Return that the database is of a newer version; raise SQLAlchemyError if that cannot be read."""
     with snapshot(engine_for(url)) as db:
         return newer_revision(db.connection())
 

@@ -13,6 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
+from api.__main__ import _is_of_this_version
 from api.app import create_app
 from contract.api.cluster_report import ClusterReport, QueuedJob
 from contract.lifecycle.state import State
@@ -213,6 +214,23 @@ def test_a_database_of_a_newer_version_that_was_away_at_the_start_is_not_served(
         with sqlite_engine.begin() as connection:
             connection.execute(text("update alembic_version set version_num = '0001'"))
         assert client.get("/api/v1/experiments").status_code == 200
+
+
+def test_the_api_says_why_it_cannot_read_the_version_of_its_database(
+    sqlite_engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Forces the fault: the database answers and reading its version fails; the log said None."""
+    with sqlite_engine.begin() as connection:
+        connection.execute(text("alter table alembic_version rename column version_num to other"))
+    assert not _is_of_this_version(str(sqlite_engine.url))
+    assert capsys.readouterr().err.endswith(" cannot be read: no such column: version_num\n")
+
+
+def test_the_api_does_not_start_beyond_loopback_without_a_token(tmp_path: Path) -> None:
+    environment = {**os.environ, "BIGBATCH_HOME": str(tmp_path)} | {"BIGBATCH_TOKEN": ""}
+    command = [sys.executable, "-m", "api", "--host", "0.0.0.0"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.splitlines()[-1][:23]) == (REFUSED, "0.0.0.0 is not loopback")
 
 
 def test_the_api_does_not_start_on_a_database_of_a_newer_version(sqlite_engine: Engine, tmp_path: Path) -> None:

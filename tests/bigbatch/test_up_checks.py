@@ -12,6 +12,7 @@ import pytest
 from bigbatch.commands.up import warn_of_root
 from bigbatch.service.address import Address, check_address
 from bigbatch.service.home_lock import lock_home
+from contract.refusal import REFUSED
 from tests.testing.api import TOKEN
 from tests.testing.command import Call
 from tests.testing.other_user import open_folder_of_tests
@@ -119,7 +120,7 @@ def test_a_service_whose_folders_others_can_write_does_not_start(
             environment = {**os.environ, "BIGBATCH_HOME": str(places["home"])}
             words = [sys.executable, "-m", *part]
             done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=150)
-            assert (done.returncode, done.stderr) == (1, reported.err)
+            assert (done.returncode, done.stderr) == (REFUSED, reported.err)
 
 
 @pytest.mark.ring("all")

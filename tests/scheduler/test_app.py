@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from contract.lifecycle.state import State
+from contract.refusal import REFUSED
 from contract.settings import Settings
 from scheduler.app import TICKS, _context, _watched, make_app
 from scheduler.celery_app import PERIODS_S
@@ -46,7 +47,7 @@ def test_a_worker_without_any_cluster_does_not_start(tmp_path: Path) -> None:
     environment = {"BIGBATCH_HOME": str(tmp_path), "BIGBATCH_LOCAL": "false", "BIGBATCH_SLURM": "false"}
     command = [sys.executable, "-m", "scheduler", "worker"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=150)
-    assert done.returncode == 1
+    assert done.returncode == REFUSED
     assert done.stderr.startswith("BIGBATCH_LOCAL is false and there is no Slurm")
 
 

@@ -78,6 +78,16 @@ def test_a_database_that_does_not_answer_is_a_sentence_at_once_without_its_passw
     assert "Traceback" not in done.stderr
 
 
+def test_a_database_whose_version_cannot_be_read_tells_why(tmp_path: Path, sqlite_template: Path) -> None:
+    """Forces the fault: it answers, and reading its version fails; the log of each part had a traceback."""
+    (path := tmp_path / "damaged.db").write_bytes(sqlite_template.read_bytes())
+    url = f"sqlite:///{path}"
+    with engine_for(url).begin() as connection:
+        connection.execute(text("alter table alembic_version rename column version_num to other"))
+    told = f"the version of the database {url} cannot be read: no such column: version_num"
+    assert database_state.start_problem(url) == told
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
