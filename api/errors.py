@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException
 
 from api.access.headers import security_headers
+from api.closed_file import ForeignFolderError, why_closed
 from api.http.methods import allowed_methods
 from api.http.problem_response import ProblemResponse
 from contract.folder.files.untrusted_file import UnreadableFileError
@@ -49,7 +50,7 @@ class Conflict(ApiError):
 
 
 class UnreadableFile(ApiError):
-    """A file of a run is not a regular file."""
+    """A file of a run is not a regular file, or is closed."""
 
     status, code = 409, "unreadable_file"
 
@@ -174,8 +175,15 @@ def _refuse_file(request: Request, error: OSError) -> ProblemResponse:
     """Return 409 for a file that its run has replaced or closed, else 503: the file system does not work."""
     if isinstance(error, UnreadableFileError):
         return respond(UnreadableFile(f"{error.filename} cannot be read: {error.strerror}"))
-    if isinstance(error, PermissionError) and request.method in ("GET", "HEAD"):  # others write into the service's own
-        return respond(UnreadableFile(f"{error.filename} cannot be read: the run has closed it (permission denied)"))
+    # a write goes into the service's own files alone
+    if isinstance(error, PermissionError) and request.method in ("GET", "HEAD") and isinstance(error.filename, str):
+        try:
+            closed = why_closed(error.filename, request.app.state.settings.runs_folder())
+        except ForeignFolderError as foreign:
+            log.error("a run's file cannot be read: %s", foreign)
+            return respond(UnreadableFile(f"{error.filename} cannot be read: {foreign}"))
+        if closed:
+            return respond(UnreadableFile(f"{error.filename} cannot be read: {closed}"))
     log.error("a file cannot be read", exc_info=error)
     return respond(FolderUnavailable(f"a file cannot be read: {error.strerror or 'the log has the details'}"))
 

@@ -97,7 +97,7 @@ class Owners:
         if self.everybody:
             return None
         if status.st_uid not in (ROOT, os.geteuid(), *self.users) and not _is_unmapped(status.st_uid):
-            return f"belongs to the user {_user_name(status.st_uid)}"
+            return f"belongs to the user {user_name(status.st_uid)}"
         if stat.S_ISLNK(status.st_mode) or (is_above and status.st_mode & stat.S_ISVTX):
             return None
         writers = _writers(path, status)
@@ -105,7 +105,7 @@ class Owners:
             return "can be written by every user: run chmod o-w on it"
         for user in writers.users:
             if user not in (ROOT, os.geteuid(), *self.users):
-                return f"can be written by the user {_user_name(user)}: run setfacl -x u:{_user_name(user)} on it"
+                return f"can be written by the user {user_name(user)}: run setfacl -x u:{user_name(user)} on it"
         for group in writers.groups:
             if not self._is_ours(group):
                 return f"can be written by the group {_group_name(group)}: run chmod g-w on it"
@@ -118,8 +118,8 @@ class Owners:
             listed = set(grp.getgrgid(group).gr_mem)
         except KeyError:  # as in a container whose accounts have no names
             return group == os.geteuid()
-        me = _user_name(os.geteuid())
-        if (listed | {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}) - {me, _user_name(ROOT)}:
+        me = user_name(os.geteuid())
+        if (listed | {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}) - {me, user_name(ROOT)}:
             return False
         return me in listed or group == os.geteuid() or _group_name(group) == me
 
@@ -195,7 +195,8 @@ def _is_unmapped(user: int) -> bool:
     return user == overflow and not inside
 
 
-def _user_name(user: int) -> str:
+def user_name(user: int) -> str:
+    """Return the name of an account, its number if it has none."""
     try:
         return pwd.getpwuid(user).pw_name
     except KeyError:

@@ -5,12 +5,12 @@ about the run, as its end is, and no fault of this machine.
 """
 
 import os
-import pwd
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from contract.access.owners import user_name
 from contract.folder.run_folder import EVENTS, POINTS, RunFolder
 
 ATTEMPTS = "attempts"
@@ -46,12 +46,5 @@ def _examine(path: Path, name: str, right_kind: int) -> str | None:
         return f"{name} is {KINDS.get(kind, 'a device')}"
     if is_readable or (status.st_uid == os.geteuid() and mode & needed == needed):  # the latter: the server's doubt
         return None
-    of = "" if status.st_uid == os.geteuid() else f"belongs to the user {_name(status.st_uid)} and "
+    of = "" if status.st_uid == os.geteuid() else f"belongs to the user {user_name(status.st_uid)} and "
     return f"{name} {of}has the mode {mode:03o}"
-
-
-def _name(user: int) -> str:
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return str(user)

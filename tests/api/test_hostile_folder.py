@@ -11,6 +11,9 @@ from fastapi.testclient import TestClient
 from contract.folder.rank_failure import RankFailure
 from contract.folder.run_folder import RunFolder
 from tests.testing.hostile_files import HUGE, HUGE_BYTES, IRREGULAR, PLANTS, SECRET, bounded_memory, plant
+from tests.testing.needs import require
+from tests.testing.other_user import NOBODY
+from tests.testing.snapshots import post_tree
 
 pytestmark = pytest.mark.timeout(60)  # a FIFO would block its reader for good
 RUN = "/api/v1/runs/1"
@@ -189,3 +192,46 @@ def test_a_folder_that_the_run_has_closed_is_named_and_is_no_outage(
     answer = client.get(path)
     assert (answer.status_code, answer.json()["code"]) == (409, "unreadable_file")
     assert answer.json()["detail"].endswith("cannot be read: the run has closed it (permission denied)")
+
+
+def refuse_reads_below(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Force the fault: files below the folder cannot be opened by the account of the service."""
+    real = os.open
+
+    def refuse(path: object, *words: object, **named: object) -> int:
+        if str(path).startswith(str(folder)):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *words, **named)  # type: ignore[arg-type]
+
+    patch.setattr("contract.folder.files.untrusted_file.os.open", refuse)
+
+
+def test_a_run_of_another_account_says_who_may_not_read_it_and_what_to_set(
+    client: TestClient, folder: RunFolder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Forces the fault: API and worker have two accounts, and the worker's runs are private, as by default."""
+    require([] if os.geteuid() == 0 else ["needs root to give a folder away"])
+    os.chown(folder.log, NOBODY, NOBODY)  # root sees it even in a folder of theirs
+    folder.log.chmod(0o600)
+    with monkeypatch.context() as patch:
+        refuse_reads_below(folder.path, patch)
+        answer = client.get(f"{RUN}/log")
+    assert (answer.status_code, answer.json()["code"]) == (409, "unreadable_file")
+    told = answer.json()["detail"]
+    assert f"{folder.log} belongs to the user nobody, has the mode 0600, and the API runs as the user root" in told
+    assert "BIGBATCH_RUN_FOLDERS=group" in told
+    assert "the run has closed it" not in told
+    assert "belongs to the user nobody" in caplog.text
+
+
+def test_a_file_of_the_service_that_it_may_not_read_is_no_fault_of_a_run_and_is_logged(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Forces the fault: the store of snapshots, in the folder of the runs, is closed to the service's account."""
+    name = post_tree(client, {"train.py": b"1\n"})
+    with monkeypatch.context() as patch:
+        refuse_reads_below(tmp_path / "runs" / ".snapshots", patch)
+        answer = client.get(f"/api/v1/snapshots/{name}/file", params={"path": "train.py"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "folder_unavailable")
+    assert answer.json()["detail"] == "a file cannot be read: Permission denied"
+    assert "a file cannot be read" in caplog.text
