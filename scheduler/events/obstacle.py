@@ -38,7 +38,8 @@ def _examine(path: Path, name: str, right_kind: int) -> str | None:
         if stat.S_ISLNK(status.st_mode) and name not in NAMES:  # a site may link the folder itself
             with suppress(NotADirectoryError):
                 status = os.lstat(f"{path}/.")
-        is_readable = os.access(path, os.R_OK | (os.X_OK if right_kind == stat.S_IFDIR else 0), effective_ids=True)
+        asked = os.R_OK | (os.X_OK if right_kind == stat.S_IFDIR else 0)
+        is_readable = os.access(path, asked, effective_ids=os.access in os.supports_effective_ids)
     except OSError:  # it is not there, or the file server does not answer
         return None
     kind, mode = stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode)

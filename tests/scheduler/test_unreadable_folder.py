@@ -180,3 +180,20 @@ def test_a_folder_without_an_obstacle_has_none(tmp_path: Path) -> None:
     folder.prepare({})
     folder.events.touch()
     assert find_obstacle(folder) is None
+
+
+def test_a_system_that_asks_for_the_real_user_alone_is_asked_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: the C library has no faccessat with AT_EACCESS, so Python refuses `effective_ids`."""
+    folder, access = RunFolder.of(tmp_path, 1, "cafe"), os.access
+    folder.prepare({})
+
+    def refuse(path: Path, mode: int, *, effective_ids: bool = False) -> bool:
+        if effective_ids:
+            raise NotImplementedError("access: effective_ids unavailable on this platform")
+        return access(path, mode)
+
+    monkeypatch.setattr(os, "access", refuse)
+    monkeypatch.setattr(os, "supports_effective_ids", set())
+    assert find_obstacle(folder) is None
