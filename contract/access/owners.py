@@ -108,7 +108,7 @@ class Owners:
                 return f"can be written by the user {user_name(user)}: run setfacl -x u:{user_name(user)} on it"
         for group in writers.groups:
             if not self._is_ours(group):
-                return f"can be written by the group {_group_name(group)}: run chmod g-w on it"
+                return f"can be written by the group {group_name(group)}: run chmod g-w on it"
         return None
 
     def _is_ours(self, group: int) -> bool:
@@ -121,7 +121,7 @@ class Owners:
         me = user_name(os.geteuid())
         if (listed | {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}) - {me, user_name(ROOT)}:
             return False
-        return me in listed or group == os.geteuid() or _group_name(group) == me
+        return me in listed or group == os.geteuid() or group_name(group) == me
 
 
 OURS = Owners()  # root and the user of this process alone
@@ -203,7 +203,8 @@ def user_name(user: int) -> str:
         return str(user)
 
 
-def _group_name(group: int) -> str:
+def group_name(group: int) -> str:
+    """Return the name of a group, its number if it has none."""
     try:
         return grp.getgrgid(group).gr_name
     except KeyError:

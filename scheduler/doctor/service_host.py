@@ -13,13 +13,13 @@ from sqlalchemy.engine import make_url
 
 from contract.access.owners import UnsafeFolderError
 from contract.access.service_folders import advice_on, folders_of
-from contract.access.visibility import Visibility
 from contract.api.site_check import Check, Grade, failed_check, passed_check
 from contract.folder.run_folder import RunFolder
 from contract.private_files import make_folder
 from contract.settings import Settings
 from contract.shown_address import shown_address
 from scheduler.broker import broker_problem
+from scheduler.doctor.visibility import check_visibility
 from store.database_state import no_answer, read_only_problem
 from store.session import engine_for, snapshot
 
@@ -72,25 +72,6 @@ def check_owners(settings: Settings) -> Check:
     means = "other users could let the service execute their programs, so the service does not start"
     advice = f"make them your own, {advice_on(next(iter(found.values())))}"
     return failed_check("folder", "owners", Grade.ERROR, found="; ".join(found), means=means, advice=advice)
-
-
-def check_visibility(settings: Settings) -> Check:
-    """Return whether those who may look into run folders can do so."""
-    visibility, home = settings.run_folders, settings.home_folder()
-    umask = os.umask(0o077)
-    os.umask(umask)
-    if visibility is Visibility.PRIVATE:
-        return passed_check("folder", "run folders", "private", "nobody else can look into the folders of new runs")
-    if settings.runs_folder().is_relative_to(home):
-        found, advice = f"{visibility}, but in {home}, which has mode 0700", "set BIGBATCH_RUNS to a folder outside"
-    elif closed := umask & visibility.mode & 0o077:
-        found = f"{visibility}, but the umask {umask:03o} takes {closed:03o} from files"
-        advice = f"start the service with umask {0o777 & ~visibility.mode:03o}"
-    else:
-        means = "they can read commands, parameters, variables of the environment, logs and checkpoints of new runs"
-        return passed_check("folder", "run folders", visibility, means)
-    means = "those whom BIGBATCH_RUN_FOLDERS names cannot read the files of runs"
-    return failed_check("folder", "run folders", Grade.WARNING, found=found, means=means, advice=advice)
 
 
 def check_database(settings: Settings) -> Iterator[Check]:
