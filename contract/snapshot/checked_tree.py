@@ -1,17 +1,19 @@
 """The check of a tree of code that is there: it has the content of its name, and nobody else can change it.
 
+What Python has compiled in it (__pycache__) is no other content, and is removed where others can change it.
 A process reads a tree once. Afterwards only the service's own account can change it, whose jobs may do so anyway.
 """
 
 import os
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import file_digest
 from itertools import islice
 from pathlib import Path
 
+from contract.access.compiled_files import COMPILED, entries_of
 from contract.access.owners import Examined, Owners
 from contract.snapshot.manifest import SnapshotFile, SnapshotLink, make_manifest
 
@@ -28,7 +30,7 @@ def is_right(tree: Path, owners: Owners, examined: set[Examined]) -> Generator[N
         identity = Examined.of(tree)
         if identity in examined:
             return True
-        found, paths = list[SnapshotFile | SnapshotLink](), _entries(tree)
+        found, paths = list[SnapshotFile | SnapshotLink](), entries_of(tree, owners)
         with ThreadPoolExecutor(READERS) as readers:
             while portion := list(islice(paths, PORTION)):
                 entries = readers.map(partial(_describe, tree, owners), portion)
@@ -36,22 +38,11 @@ def is_right(tree: Path, owners: Owners, examined: set[Examined]) -> Generator[N
                 yield
     except (OSError, ValueError):
         return False
-    if make_manifest(found).hash() != tree.name:
+    own = [entry for entry in found if COMPILED not in entry.path.split("/")]  # what jobs have compiled is no change
+    if all(make_manifest(entries).hash() != tree.name for entries in (found, own)):
         return False
     examined.add(identity)
     return True
-
-
-def _entries(tree: Path) -> Iterator[Path]:
-    """Yield the tree and everything below it; a link is not followed."""
-    yield tree
-    folders = [tree]
-    while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                yield Path(entry.path)
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
 
 
 def _describe(tree: Path, owners: Owners, path: Path) -> SnapshotFile | SnapshotLink | None:

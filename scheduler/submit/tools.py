@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
+from contract.access.compiled_files import COMPILED, entries_of
 from contract.access.owners import OURS, Examined, Owners
 from contract.access.service_folders import TOOLS
 from contract.folder.files.whole_folder import remove_folder
@@ -27,7 +28,6 @@ from contract.private_files import make_folder
 SOURCE = Path(__file__).parents[2]  # of the packages
 FOLDER_MODE = 0o755
 TRIES = 3  # several workers may write a version at the same time
-COMPILED = "__pycache__"  # Python writes it beside the tools
 UNUSED_S = 366 * 86_400.0  # the longest time limit of a job is a year
 USED_S = 86_400.0  # between two renewals of a version's time stamp
 LIGHT = (
@@ -95,16 +95,22 @@ def _is_ours(place: Path, owners: Owners, examined: set[Examined]) -> bool:
         if found not in examined:
             if _danger(place, owners) or _content(place) != dict(_files()):
                 return False
+            _keep_compiled(place)
             examined.add(found)
-    except OSError:
+    except (OSError, ValueError):
         return False
     return True
 
 
 def _danger(place: Path, owners: Owners) -> bool:
-    """Return whether somebody else can change a file of the version, or what Python has compiled of it."""
-    entries = [place, *place.rglob("*")]
-    return any(path.is_symlink() or owners.find_danger(path, path.lstat()) for path in entries)
+    """Return whether somebody else can change a file of the version; compiled files that they can change go."""
+    return any(path.is_symlink() or owners.find_danger(path, path.lstat()) for path in entries_of(place, owners))
+
+
+def _keep_compiled(place: Path) -> None:
+    """Make the folders of what Python compiles: a job with a umask of 002 would let its group write into them."""
+    for folder in {(place / name).parent for name, _ in _files()}:
+        make_folder(folder / COMPILED, FOLDER_MODE)
 
 
 def _content(place: Path) -> dict[str, bytes | None]:
@@ -121,6 +127,7 @@ def _write_version(place: Path, owners: Owners) -> None:
             path = draft / name
             make_folder(path.parent, FOLDER_MODE)
             _write(path, content)
+        _keep_compiled(draft)
         if os.path.lexists(place) and not _is_ours(place, owners, set()):
             os.rename(place, aside)
         with suppress(OSError):  # another worker was first

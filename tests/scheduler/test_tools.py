@@ -139,16 +139,29 @@ def test_a_version_with_another_content_is_replaced(tmp_path: Path, name: str) -
     assert (place / name).read_bytes() != b"another" if (place / name).exists() else name.endswith("more.py")
 
 
-def test_what_python_compiled_of_the_tools_is_no_other_content_unless_others_can_change_it(tmp_path: Path) -> None:
+def test_what_python_compiled_of_the_tools_is_removed_alone_where_others_can_change_it(tmp_path: Path) -> None:
+    """Forces the state: jobs with a umask of 002 compiled the tools, and the worker has begun again."""
     install_tools(tmp_path)
-    compiled = agent_folder(tmp_path) / "__pycache__"
-    compiled.mkdir()
+    place = agent_folder(tmp_path).parent
+    inode, compiled = place.stat().st_ino, place / "agent" / "__pycache__"
     (compiled / "attempt.cpython-311.pyc").write_bytes(b"")
     install_tools(tmp_path)
-    assert compiled.exists()
-    (compiled / "attempt.cpython-311.pyc").chmod(0o666)
+    assert (compiled / "attempt.cpython-311.pyc").exists()
+    for path, mode in ((compiled / "attempt.cpython-311.pyc", 0o666), (compiled, 0o777)):
+        (compiled / "attempt.cpython-311.pyc").write_bytes(b"planted")
+        path.chmod(mode)
+        install_tools(tmp_path)
+        assert (list(compiled.iterdir()), compiled.stat().st_mode & 0o777) == ([], 0o755)
+    assert place.stat().st_ino == inode  # jobs use it
+
+
+def test_jobs_with_an_open_umask_compile_the_tools_into_folders_that_only_the_service_can_write(tmp_path: Path) -> None:
     install_tools(tmp_path)
-    assert not compiled.exists()
+    words = ["sh", "-c", f"umask 000; exec {sys.executable} -I -S {agent_folder(tmp_path)} --help"]
+    subprocess.run(words, check=True, capture_output=True)
+    compiled = [path for path in agent_folder(tmp_path).rglob("*") if "__pycache__" in str(path)]
+    assert any(path.suffix == ".pyc" for path in compiled)
+    assert [path for path in compiled if path.stat().st_mode & 0o022] == []
 
 
 @pytest.mark.parametrize("kind", IRREGULAR)

@@ -15,7 +15,8 @@ from contract.snapshot.blob_store import AbsentError, BlobStore, DamagedError, b
 from contract.snapshot.code_tree import CODE, has_tree, make_tree, remove_tree, tree_of
 from contract.snapshot.manifest import SnapshotLink, make_manifest
 from tests.testing.hostile_files import IRREGULAR, plant
-from tests.testing.other_user import open_folder_of_tests, run_as_other_user
+from tests.testing.needs import require
+from tests.testing.other_user import NOBODY, open_folder_of_tests, run_as_other_user
 from tests.testing.snapshots import store_content, store_tree
 
 pytestmark = pytest.mark.ring("quick")
@@ -220,3 +221,44 @@ def test_the_folder_behind_a_link_in_the_place_of_a_tree_keeps_its_mode(store: B
     before = (runs.parent / "elsewhere").stat().st_mode
     make(store, runs, name)
     assert (runs.parent / "elsewhere").stat().st_mode == before
+
+
+def test_what_jobs_have_compiled_in_a_tree_is_no_change_of_it(store: BlobStore, runs: Path) -> None:
+    """Forces the state: root's jobs, whom no mode keeps out, import modules of the tree; the worker begins again."""
+    name, _ = store_tree(store, FILES)
+    tree = make(store, runs, name)
+    compiled = tree / "sub" / "__pycache__"
+    (tree / "sub").chmod(0o755)
+    compiled.mkdir(0o755)
+    (tree / "sub").chmod(0o555)
+    (compiled / "b.cpython-312.pyc").write_bytes(b"")
+    inode = tree.stat().st_ino
+    assert make(store, runs, name).stat().st_ino == inode
+    assert (compiled / "b.cpython-312.pyc").exists()
+    name, _ = store_tree(store, {**FILES, "__pycache__/own.pyc": b"of the snapshot"})
+    assert make(store, runs, name).stat().st_ino == make(store, runs, name).stat().st_ino
+
+
+@pytest.mark.parametrize("kind", ["folder of all", "file of all", "file of another", "link"])
+def test_what_others_may_have_compiled_in_a_tree_is_removed_alone(store: BlobStore, runs: Path, kind: str) -> None:
+    """The attack: another user puts a compiled module into a folder that a job with an open umask has made."""
+    name, _ = store_tree(store, FILES)
+    tree = make(store, runs, name)
+    compiled = tree / "sub" / "__pycache__"
+    (tree / "sub").chmod(0o755)
+    compiled.mkdir(0o755)
+    (compiled / "b.pyc").write_bytes(b"planted")
+    if kind == "folder of all":
+        compiled.chmod(0o777)
+    elif kind == "file of all":
+        (compiled / "b.pyc").chmod(0o666)
+    elif kind == "file of another":
+        require([] if os.geteuid() == 0 else ["needs root to give a file away"])
+        os.chown(compiled / "b.pyc", NOBODY, NOBODY)
+    else:
+        compiled.rename(runs / "elsewhere")
+        compiled.symlink_to(runs / "elsewhere")
+    inode = tree.stat().st_ino
+    assert make(store, runs, name).stat().st_ino == inode
+    assert not os.path.lexists(compiled)
+    assert (runs / "elsewhere" / "b.pyc").exists() == (kind == "link")
