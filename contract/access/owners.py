@@ -13,13 +13,16 @@ import os
 import pwd
 import stat
 import struct
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = 0
 GROUP, EVERYBODY = "@", "*"  # in BIGBATCH_TRUSTED before the name of a group, and in the place of all names
+KNOWN_S = 300.0  # so long the members of a group need not be asked for again
 MAX_LINKS = 40  # in a path, as the kernel allows
 _ACL = "system.posix_acl_access"
 _ACL_ENTRY = struct.Struct("<HHI")
@@ -112,19 +115,28 @@ class Owners:
         return None
 
     def _is_ours(self, group: int) -> bool:
-        if group == ROOT or group in self.groups:
-            return True
-        try:
-            listed = set(grp.getgrgid(group).gr_mem)
-        except KeyError:  # as in a container whose accounts have no names
-            return group == os.geteuid()
-        me = user_name(os.geteuid())
-        if (listed | {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}) - {me, user_name(ROOT)}:
-            return False
-        return me in listed or group == os.geteuid() or group_name(group) == me
+        return group == ROOT or group in self.groups or _is_own(group, os.geteuid(), int(time.monotonic() // KNOWN_S))
 
 
 OURS = Owners()  # root and the user of this process alone
+
+
+@lru_cache(maxsize=256)
+def _is_own(group: int, user: int, period: int) -> bool:
+    """Return whether nobody but the user and root belongs to a group, as far as the system names its accounts.
+
+    `period`: the answer holds for it, because a directory service takes seconds to list tens of thousands of accounts,
+    and a tree has many folders. A service that lists none does not tell whose primary group this is.
+    """
+    me = user_name(user)
+    try:
+        found = grp.getgrgid(group)
+    except KeyError:  # as in a container whose accounts have no names
+        return group == user
+    listed, mine = set(found.gr_mem), {me, user_name(ROOT)}
+    if listed - mine or not (me in listed or group == user or found.gr_name == me):
+        return False
+    return all(account.pw_name in mine for account in pwd.getpwall() if account.pw_gid == group)
 
 
 def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from contract.access import owners
 from contract.access.owners import OURS, Owners, UnsafeFolderError
 from contract.access.service_folders import prepare_folders
 from contract.settings import Settings
@@ -44,6 +45,7 @@ def accounts(monkeypatch: pytest.MonkeyPatch, members: list[str], name: str = "t
     before = grp.getgrgid
     monkeypatch.setattr(grp, "getgrgid", lambda number: group if number == 4242 else before(number))
     monkeypatch.setattr(pwd, "getpwall", lambda: found)
+    owners._is_own.cache_clear()
     return 4242
 
 
@@ -94,6 +96,30 @@ def test_a_group_may_write_if_it_has_no_other_member_than_the_user(
         with pytest.raises(UnsafeFolderError, match=f"can be written by the group {name}: run chmod g-w on it"):
             OURS.check(place)
     else:
+        OURS.check(place)
+
+
+def test_the_accounts_are_listed_once_for_many_folders_of_a_group_and_again_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces a directory service that takes seconds to list its accounts, and a tree of folders of one group."""
+    group, asked = accounts(monkeypatch, [], ME), list[int]()
+    places, listed = [make(folder / str(number), 0o775, group=group) for number in range(3)], pwd.getpwall()
+    monkeypatch.setattr(pwd, "getpwall", lambda: asked.append(1) or listed)
+    for place in places:
+        OURS.check(place)
+    assert len(asked) == 1
+    monkeypatch.setattr(owners, "KNOWN_S", owners.KNOWN_S / 1e6)
+    OURS.check(places[0])
+    assert len(asked) == 2
+
+
+def test_the_accounts_are_not_listed_for_a_group_that_is_not_the_users(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = make(folder / "shared", 0o775, group=accounts(monkeypatch, [], "team"))
+    monkeypatch.setattr(pwd, "getpwall", lambda: pytest.fail("the accounts are listed"))
+    with pytest.raises(UnsafeFolderError, match="the group team"):
         OURS.check(place)
 
 
