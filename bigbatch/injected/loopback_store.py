@@ -7,6 +7,7 @@ reads and sets its keys. A store can be given a socket that listens already; old
 from __future__ import annotations
 
 import functools
+import os
 import socket
 from contextlib import suppress
 from types import ModuleType
@@ -41,14 +42,13 @@ def keep_on_loopback(torch: ModuleType) -> None:
         if listener is None:
             original(self, *args, **kwargs)
             return
-        named.update(port=listener.getsockname()[1], master_listen_fd=listener.fileno())
+        # the store owns the descriptor from here on, and closes it also where it fails
+        named.update(port=listener.getsockname()[1], master_listen_fd=listener.detach())
         try:
             original(self, **named)
         except TypeError:  # this version of torch takes no socket
-            listener.close()
+            os.close(named["master_listen_fd"])
             original(self, *args, **kwargs)
-        else:
-            listener.detach()  # the store closes it
 
     store.__init__ = start
 

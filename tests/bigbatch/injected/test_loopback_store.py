@@ -1,11 +1,18 @@
 """The store of a program's ranks on one host listens on the loopback address alone, whoever serves it."""
 
+import gc
+import os
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from bigbatch.injected.loopback_store import keep_on_loopback
 from scheduler.submit.tools import agent_folder, install_tools
 from tests.testing.program_ranks import run_ranks
 from tests.testing.programs import program_folder
@@ -60,6 +67,43 @@ def test_a_store_at_another_address_listens_as_torch_wants(tmp_path: Path) -> No
     text = "store = dist.TCPStore('0.0.0.0', 0, 1, True, wait_for_workers=False)\nprint(listening(psutil.Process()))"
     (output,) = run_ranks(tmp_path / "run", script(tmp_path, text), world=1)
     assert output.splitlines()[-1] in ("{'::'}", "{'0.0.0.0'}")
+
+
+def torch_of(start: Callable[..., None]) -> Any:
+    """Return a torch whose stores begin so, as this process would see it."""
+    torch = SimpleNamespace(distributed=SimpleNamespace(TCPStore=type("TCPStore", (), {"__init__": start})))
+    keep_on_loopback(torch)  # type: ignore[arg-type]
+    return torch
+
+
+def test_a_store_that_fails_closes_the_socket_alone(tmp_path: Path) -> None:
+    """Forces the fault: torch closes the socket and fails, and the number belongs to a file of the program then."""
+    opened: list[int] = []
+
+    def start(_: object, *, master_listen_fd: int, **__: object) -> None:
+        os.close(master_listen_fd)
+        opened.append(os.open(tmp_path, os.O_RDONLY))
+        raise RuntimeError("the other ranks did not come")
+
+    with pytest.raises(RuntimeError, match="did not come"):
+        torch_of(start).distributed.TCPStore("localhost", 0, 1, True)
+    gc.collect()
+    os.close(opened[0])  # raises OSError if somebody else closed it
+
+
+def test_a_torch_that_takes_no_socket_gets_none_and_finds_the_port_free() -> None:
+    ports: list[int] = []
+
+    def start(_: object, host_name: str, port: int, world_size: int, is_master: bool) -> None:
+        with socket.socket() as listener:
+            listener.bind((host_name, port))
+            ports.append(port)
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch_of(start).distributed.TCPStore("127.0.0.1", port, 1, True)
+    assert ports == [port]
 
 
 @pytest.mark.ring("all")
