@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
@@ -24,34 +25,59 @@ Progress = Callable[[], None]
 
 
 def remove_garbage(store: BlobStore, is_stored: Callable[[str], bool], progress: Progress) -> int:
-    """Remove old manifests that are not stored, and old contents that no manifest needs; return their number."""
+    """Remove old manifests that are not stored, and old contents that no manifest needs; return their number.
+
+    Raise OSError at the end if some could not be removed.
+    """
     if not store.root.is_dir():
         return 0
-    removed = 0
+    removals = _Removals()
     for name in _names(store, "manifests"):
         progress()
         if not is_stored(name.removesuffix(".json")):
-            removed += _remove_old(store, f"manifests/{name}")
+            removals.do(partial(_remove_old, store, f"manifests/{name}"))
     needed = _needed(store, progress)
     for folder in untrusted_file.list_folder(store.root, "blobs"):
         progress()
         for name in _names(store, f"blobs/{folder}"):
             if name not in needed:
-                removed += _remove_old(store, f"blobs/{folder}/{name}")
+                removals.do(partial(_remove_old, store, f"blobs/{folder}/{name}"))
     for name in untrusted_file.list_folder(store.root, "trash"):  # of a collection that was killed
-        _remove_old(store, f"trash/{name}")
-    return removed
+        removals.do(partial(_remove_old, store, f"trash/{name}"))
+    return removals.end()
 
 
 def remove_trees(runs_folder: Path, needed: Set[str], progress: Progress) -> int:
-    """Remove old trees that no open run needs, and trees that were never completed; return their number."""
-    removed = 0
+    """Remove old trees that no open run needs, and trees that were never completed; return their number.
+
+    Raise OSError at the end if some could not be removed.
+    """
+    removals = _Removals()
     for name in untrusted_file.list_folder(runs_folder, CODE):
         progress()
         is_tree = HEX.fullmatch(name) is not None
         if (is_tree and name not in needed) or DRAFT.fullmatch(name):
-            removed += _remove_old_tree(runs_folder / CODE, name, is_tree=is_tree)
-    return removed
+            removals.do(partial(_remove_old_tree, runs_folder / CODE, name, is_tree=is_tree))
+    return removals.end()
+
+
+class _Removals:
+    """Removals one after another: one that fails holds up no other."""
+
+    def __init__(self) -> None:
+        self._removed, self._faults = 0, list[OSError]()
+
+    def do(self, remove: Callable[[], bool]) -> None:
+        try:
+            self._removed += remove()
+        except OSError as error:
+            self._faults.append(error)
+
+    def end(self) -> int:
+        """Return how many succeeded; raise OSError if one failed."""
+        if self._faults:
+            raise OSError(f"{len(self._faults):,} of them cannot be, such as: {self._faults[0]}")
+        return self._removed
 
 
 def _names(store: BlobStore, folder: str) -> Iterator[str]:

@@ -42,11 +42,17 @@ def find_or_restore(context: Context, output: Output, progress: Callable[[], Non
     store = context.object_store
     if size is not None or is_down or store is None or store.url != copy.store:
         return Presence.UNAVAILABLE  # what a person has put in its place is not overwritten
+    key = ("restore", output.holder_id, output.path)
+    if not context.memory.retries.is_due(key):
+        return Presence.UNAVAILABLE  # its bytes may take minutes, for which the other waiting runs would wait again
     try:
         _restore(store, copy, folder, output, context.run_folders, progress)
     except (StoreError, OSError) as error:
-        log.warning("the output %s of run %d cannot be restored: %s", output.name, output.holder_id, error)
+        wait_s = context.memory.retries.note_failure(key)
+        words = "the output %s of run %d cannot be restored, next try in %.0f s: %s"
+        log.warning(words, output.name, output.holder_id, wait_s, error)
         return Presence.UNAVAILABLE
+    context.memory.retries.forget(key)
     return Presence.THERE
 
 

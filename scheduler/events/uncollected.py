@@ -46,8 +46,8 @@ def count_failure(context: Context, run: LiveRun, error: Exception, *, has_ended
     context.memory.ingest_failures[run.id] = failures
     obstacle = find_obstacle(context.folder_of(run)) if isinstance(error, OSError) else None
     words = obstacle or _describe(error)
-    if isinstance(error, OSError) and failures.in_row & (failures.in_row - 1) == 0:  # 1, 2, 4, ... and no traceback
-        log.warning("run %d could not be read %d times in a row: %s", run.id, failures.in_row, words)
+    if isinstance(error, OSError):  # without a traceback; the log says once what repeats
+        log.warning("run %d could not be read: %s", run.id, words)
     is_of_disk = isinstance(error, OSError) and is_transient(error)
     if run.state not in LIVE or failures.in_row < (FAILURES_OF_DISK if is_of_disk else FAILURES):
         return

@@ -58,11 +58,14 @@ def _remove_snapshots(context: Context) -> None:
     def progress() -> None:
         context.memory.note_progress("prune")
 
-    try:
-        remove_garbage(context.blob_store, stored.__contains__, progress)
-        remove_trees(context.runs_folder, needed, progress)
-    except OSError as error:
-        log.warning("snapshots that no run needs cannot be removed for now: %s", error)
+    for remove in (
+        partial(remove_garbage, context.blob_store, stored.__contains__, progress),
+        partial(remove_trees, context.runs_folder, needed, progress),
+    ):
+        try:
+            remove()
+        except OSError as error:
+            log.warning("snapshots that no run needs cannot be removed for now: %s", error)
 
 
 def _prune(context: Context, age: timedelta | None, remove: Callable[[Session, datetime], bool]) -> None:

@@ -1,5 +1,6 @@
 """The removal of what no snapshot needs: it never removes what an upload or a submission relies on."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -102,6 +103,31 @@ def test_what_a_killed_collection_moved_away_is_removed_later(store: BlobStore) 
     make_old(store.root)
     remove_garbage(store, set[str]().__contains__, nothing)
     assert os.listdir(store.root / "trash") == []
+
+
+def test_a_file_that_cannot_be_removed_holds_up_no_other(
+    store: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: two files, and one tree, of others; before, each collection ended at the first of them."""
+    trees = [store_tree(store, {"a": text})[0] for text in (b"1", b"2", b"3", b"4")]
+    for name in trees:
+        list(make_tree(store, tmp_path, name))
+    make_old(store.root)
+    make_old(tmp_path / CODE)
+    rename, refused = os.rename, [f"{trees[0]}.json", f"{trees[1]}.json", trees[2]]
+
+    def rename_own(source: str | Path, *arguments: object, **folders: int) -> None:
+        if Path(source).name in refused:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        rename(source, *arguments, **folders)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(garbage.os, "rename", rename_own)
+    with pytest.raises(OSError, match=r"2 of them cannot be, such as: .*not permitted"):
+        remove_garbage(store, set[str]().__contains__, nothing)
+    assert sorted(os.listdir(store.root / "manifests")) == sorted(refused[:2])
+    with pytest.raises(OSError, match=r"1 of them cannot be"):
+        remove_trees(tmp_path, set(), nothing)
+    assert os.listdir(tmp_path / CODE) == [trees[2]]
 
 
 def test_old_trees_that_no_open_run_needs_are_removed(store: BlobStore, tmp_path: Path) -> None:

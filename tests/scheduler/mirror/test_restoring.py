@@ -79,6 +79,7 @@ def test_while_the_store_is_down_a_run_is_carried_out_and_the_result_stays_liste
     assert (run.state, run.taken_from) == (State.PENDING, None)
     assert still_listed(mirrored, given)
     faulty.is_down = False
+    mirrored.memory.retries.forget(("restore", given, "model.pt"))  # its wait is over
     assert ask(mirrored).taken_from == given
 
 
@@ -101,6 +102,11 @@ def test_wrong_bytes_from_the_store_are_not_taken(
     assert [path.name for path in folder_of(mirrored, given).glob("*model*")] == []
     assert [path.name for path in folder_of(mirrored, given).glob(".restored*")] == []
     assert still_listed(mirrored, given)
+    calls, faulty.corrupt = faulty.calls, ""
+    assert ask(mirrored).taken_from is None
+    assert faulty.calls == calls, "each further run would wait for its bytes"
+    mirrored.memory.retries.forget(("restore", given, "model.pt"))  # its wait is over
+    assert ask(mirrored).taken_from == given
 
 
 def test_a_file_that_a_person_has_changed_is_not_overwritten(mirrored: Context, given: int) -> None:
