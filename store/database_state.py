@@ -1,6 +1,7 @@
 """What can be wrong with the database as a whole: it does not answer, is read-only, or is of another version."""
 
 import os
+import sqlite3
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -10,12 +11,15 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from contract.shown_address import shown_address
-from store.session import engine_for, snapshot
+from store.session import engine_for, is_read_only, snapshot
 
 VERSIONS = Path(__file__).parents[1] / "migrations" / "versions"
 # PostgreSQL's codes of errors that no request causes
 STATES = {
-    "25006": "the database is read-only (a standby, default_transaction_read_only, or a file without write permission)",
+    "25006": (
+        "the database is read-only (a standby, default_transaction_read_only,"
+        " or a file or folder without write permission)"
+    ),
     "42501": "the database's account lacks a right",
     "42P01": "the database lacks a table: run python -m migrations upgrade",
     "42703": "the database lacks a column: run python -m migrations upgrade",
@@ -27,7 +31,10 @@ def told(error: SQLAlchemyError) -> str | None:
     if not isinstance(error, DBAPIError):
         return str(error).splitlines()[0]
     said = " ".join(str(error.orig).split("\n")[0].split())
-    if sentence := STATES.get(getattr(error.orig, "sqlstate", None) or ""):
+    code = getattr(error.orig, "sqlstate", None)
+    if isinstance(error.orig, sqlite3.Error) and is_read_only(error.orig):
+        code = "25006"
+    if sentence := STATES.get(code or ""):
         return f"{sentence} ({said})"
     return said if isinstance(error, OperationalError) else None
 
@@ -43,11 +50,12 @@ def problem(db: Session) -> str | None:
 def read_only_problem(connection: Connection) -> str | None:
     """Return that nothing can be written; None if the database takes changes."""
     if connection.dialect.name == "postgresql":
-        is_read_only = connection.scalar(text("show transaction_read_only")) == "on"
+        takes_none = connection.scalar(text("show transaction_read_only")) == "on"
     else:
-        path = connection.engine.url.database
-        is_read_only = path is not None and not os.access(path, os.W_OK)
-    return STATES["25006"] if is_read_only else None
+        # as SQLite has opened it: the URL's may be a URI, or memory
+        file = connection.execute(text("select file from pragma_database_list where name = 'main'")).scalar()
+        takes_none = bool(file) and not os.access(str(file), os.W_OK)
+    return STATES["25006"] if takes_none else None
 
 
 def start_problem(url: str) -> str | None:

@@ -32,7 +32,7 @@ def engine_for(url: str) -> Engine:
         engine = create_engine(_with_driver(url), **options, **_POOL)
         clock.follow(engine)
         return engine
-    if path := make_url(url).database:
+    if (path := make_url(url).database) and _is_path(path):
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     arguments = {"timeout": BUSY_S, "check_same_thread": False}
     engine = create_engine(url, connect_args=arguments, hide_parameters=True, **_POOL)
@@ -67,11 +67,21 @@ def _with_driver(url: str) -> str:
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 
+def is_read_only(error: sqlite3.Error) -> bool:
+    """Return whether SQLite may not write the file, or no file beside it: it has a journal there."""
+    return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY)
+
+
+def _is_path(database: str) -> bool:
+    """Return whether a name of SQLite is that of a file, and neither a URI nor memory."""
+    return database != ":memory:" and not database.startswith("file:")
+
+
 def _close_to_other_users(_dialect: object, _record: object, arguments: list[str], _options: object) -> None:
     """Make the database's file with mode 0600, or tighten it; SQLite gives its further files the same mode."""
-    path = Path(arguments[0])
-    if arguments[0] == ":memory:" or arguments[0].startswith("file:"):
+    if not _is_path(arguments[0]):
         return
+    path = Path(arguments[0])
     with suppress(OSError):  # SQLite itself reports a file that it cannot open
         make_private_file(path)
         for suffix in ("-wal", "-shm"):  # made by an earlier version
@@ -92,8 +102,8 @@ def _use_wal(connection: Any) -> None:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             return
-        except sqlite3.OperationalError:
-            if time.monotonic() > until:
+        except sqlite3.OperationalError as error:
+            if time.monotonic() > until or is_read_only(error):
                 raise
             time.sleep(0.01)
 

@@ -1,22 +1,24 @@
 """What is wrong with a database as a whole: a sentence at once, from every part of the service."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
 
 from contract.refusal import REFUSED
 from migrations.commands import state, upgrade
 from store import database_state
 from store.session import engine_for, transaction
 from tests.testing.databases import drop_database, new_database
+from tests.testing.other_user import open_folder_of_tests, without_root
 
 NEWER = "the database is of a newer version of Bigbatch: its tables have revision 9999, and this version"
 PARTS = (("migrations", "upgrade"), ("scheduler", "worker"), ("scheduler", "clock"), ("scheduler", "close"))
@@ -152,6 +154,35 @@ def test_a_read_only_file_is_told(sqlite_template: Path, tmp_path: Path, monkeyp
         assert database_state.read_only_problem(connection) is None
         monkeypatch.setattr(os, "access", lambda *_: False)
         assert "is read-only" in str(database_state.read_only_problem(connection))
+
+
+@pytest.mark.parametrize("closed", [0o444, 0o555], ids=["its file", "its folder"])
+def test_a_database_that_sqlite_may_not_write_is_told_at_once(sqlite_template: Path, closed: int) -> None:
+    """Forces the fault by the modes. Before: after half a minute, in SQLite's words, and a folder was not noticed."""
+    with open_folder_of_tests() as folder:
+        file = folder / "x.db"
+        file.write_bytes(sqlite_template.read_bytes())
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("PRAGMA journal_mode=DELETE")
+        url = f"sqlite:///{file}"
+        with without_root(folder):
+            (file if closed == 0o444 else folder).chmod(closed)
+            began = time.monotonic()
+            told = database_state.no_answer(url)
+            folder.chmod(0o755)
+            engine_for(url).dispose()
+    assert "the database is read-only" in str(told)
+    assert time.monotonic() - began < AT_ONCE_S
+
+
+def test_a_database_in_memory_or_of_a_uri_is_not_taken_for_a_read_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for engine in (engine_for(f"sqlite:///file:{tmp_path / 'x.db'}?uri=true"), create_engine("sqlite://")):
+        with engine.connect() as connection:
+            assert database_state.read_only_problem(connection) is None
+    assert not (tmp_path / "file:").exists(), "no folder of the URI's name"
 
 
 def test_a_database_of_an_older_version_is_told_with_the_command(empty_database: str) -> None:
