@@ -46,14 +46,14 @@ class Service:
         first = [self._migrations, *([self._check] if os.environ.get("BIGBATCH_BROKER") else [])]
         for part in first:
             part.start()
-        self._wait(lambda: not any(part.is_alive for part in first), lambda: "the database is being migrated")
+        self._wait(self._missing_first)
         for part in first:
             if part.code():
                 raise BigbatchError(part.describe_exit())
         for part in reversed(self._parts):
             part.start()
         with Client(self.address.url) as client:
-            self._wait(lambda: self._is_ready(client, began), lambda: _missing(client, began) or "nothing")
+            self._wait(lambda: self._missing_last(client, began))
 
     def supervise(self, seconds: float) -> None:
         """Restart ended processes for `seconds` seconds.
@@ -96,13 +96,20 @@ class Service:
             print_message(f"jobs on this machine may continue, and the next start adopts them; log: {self._close.log}")
         self._close.kill()
 
-    def _wait(self, done: Callable[[], bool], describe: Callable[[], str]) -> None:
-        """Wait until `done` is true, and say now and then what is missing; an end request raises KeyboardInterrupt."""
+    def _wait(self, missing: Callable[[], str | None]) -> None:
+        """Wait until nothing is missing, and say now and then what is; an end request raises KeyboardInterrupt."""
         began = time.monotonic()
-        while not self._wait_until(done, USUAL_START_S, signals_seen=0):
+        lacking: str | None = None
+
+        def is_complete() -> bool:
+            nonlocal lacking
+            lacking = missing()
+            return lacking is None
+
+        while not self._wait_until(is_complete, USUAL_START_S, signals_seen=0):
             self._interrupts.raise_if_any()
             waited_s, logs = time.monotonic() - began, self._home / "logs"
-            print_message(f"not ready after {waited_s:.0f} s, and still trying: {describe()}; logs: {logs}")
+            print_message(f"not ready after {waited_s:.0f} s, and still trying: {lacking}; logs: {logs}")
         self._interrupts.raise_if_any()
 
     def _wait_until(self, done: Callable[[], bool], limit_s: float, *, signals_seen: int) -> bool:
@@ -111,12 +118,17 @@ class Service:
             time.sleep(POLL_INTERVAL_S)
         return is_done
 
-    def _is_ready(self, client: Client, began: datetime) -> bool:
-        """Return whether this service's scheduler has reported; an earlier scheduler may have reported just before."""
+    def _missing_first(self) -> str | None:
+        """Return what the parts that come before all others wait for; None after their end."""
+        waits = {"the database is being migrated": self._migrations, "the broker has not answered yet": self._check}
+        return "; ".join(sentence for sentence, part in waits.items() if part.is_alive) or None
+
+    def _missing_last(self, client: Client, began: datetime) -> str | None:
+        """Return what the service still lacks, None if it is ready; raise BigbatchError if a part has ended."""
         for part in self._parts:
             if part.code() is not None:
                 raise BigbatchError(part.describe_exit())
-        return _missing(client, began) is None
+        return _missing(client, began)
 
     def _child(self, name: str, *words: str) -> ServiceProcess:
         own = {"BIGBATCH_HOME": str(self._home), "PYTHONUNBUFFERED": "1"}

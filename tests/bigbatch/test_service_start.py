@@ -10,6 +10,7 @@ from bigbatch.client import Client
 from bigbatch.service import service
 from bigbatch.service.address import Address
 from bigbatch.service.interrupts import Interrupts
+from bigbatch.service.process import ServiceProcess
 from bigbatch.service.service import Service, _missing
 from contract.api.service import Readiness
 
@@ -18,20 +19,35 @@ READY = Readiness(ready=True, database="ok", scheduler="ok", scheduler_seen_at=B
 
 
 def test_a_service_that_is_not_ready_says_what_is_missing_and_goes_on_trying(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forces the fault: the part is there only after two messages."""
     monkeypatch.setattr(service, "USUAL_START_S", 0.01)
-    described: list[str] = []
-
-    def describe() -> str:
-        described.append("the scheduler has not reported yet")
-        return described[-1]
-
+    said: list[str] = []
+    monkeypatch.setattr(service, "print_message", said.append)
     with Interrupts() as interrupts:
         starting = Service(Address("127.0.0.1", 1), tmp_path, interrupts=interrupts)
-        starting._wait(lambda: len(described) == 2, describe)
-    assert "".join(capfd.readouterr()).count("still trying: the scheduler has not reported yet; logs: ") == 2
+        starting._wait(lambda: None if len(said) == 2 else "the scheduler has not reported yet")
+    assert all("still trying: the scheduler has not reported yet; logs: " in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("alive", "said"),
+    [
+        ({"migrations"}, "the database is being migrated"),
+        ({"check"}, "the broker has not answered yet"),
+        ({"migrations", "check"}, "the database is being migrated; the broker has not answered yet"),
+        (set(), None),
+    ],
+    ids=["the migration", "the broker", "both", "nothing"],
+)
+def test_the_first_wait_names_what_is_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alive: set[str], said: str | None
+) -> None:
+    """Before: a broker that gave no answer was called a migration."""
+    monkeypatch.setattr(ServiceProcess, "is_alive", property(lambda part: part.name in alive))
+    with Interrupts() as interrupts:
+        assert Service(Address("127.0.0.1", 1), tmp_path, interrupts=interrupts)._missing_first() == said
 
 
 @pytest.mark.parametrize(
