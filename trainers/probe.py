@@ -4,6 +4,8 @@ here.json   the host, its Python, the content of `asked`, and whether an existin
 ping        written by the doctor
 pong.json   the time on this host when this program saw `ping`
 torch.json  whether PyTorch can be imported, and its devices
+
+`python -m trainers.probe` prints the last one, for the machine of the service.
 """
 
 import json
@@ -67,4 +69,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]))
+    else:
+        print(json.dumps(_torch()))

@@ -18,7 +18,7 @@ class Grade(StrEnum):
 class Check(BaseModel):
     """The result of one check; every result except OK has an advice."""
 
-    area: str  # slurm, compute node, folder, space, database, broker, service
+    area: str  # slurm, compute node, this machine, folder, space, database, broker, service
     name: str
     grade: Grade
     found: str

@@ -22,10 +22,10 @@ from contract.settings import Settings
 from scheduler.clusters.cluster import NoAnswerError
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import ALL_PARTITIONS, Commands, parse_rows
+from scheduler.doctor.torch import ANSWER_S, NODE, check_torch
 
 SLOW_S, MAX_DELAY_S = 5.0, 60.0  # the scheduler waits no longer for a run's last event
 MAX_CLOCK_SKEW_S = 5.0
-ANSWER_S = 180.0  # after the start of the job
 POLL_INTERVAL_S = 0.05
 JOB_MINUTES = 5  # the time limit of the job
 MAX_ANSWER_BYTES = 1 << 16
@@ -99,7 +99,7 @@ def _check_from_job(probe: ProbeJob, job_id: str) -> Iterator[Check]:
         return
     yield _delay(took_s)
     yield _clock(pong["at"] - (began_at + took_s / 2), took_s / 2)
-    yield _torch(_wait_for_json(probe.folder, "torch.json", ANSWER_S))
+    yield check_torch(NODE, _wait_for_json(probe.folder, "torch.json", ANSWER_S))
 
 
 def _script(settings: Settings, folder: Path, partition: str | None) -> str:
@@ -201,27 +201,6 @@ def _clock(skew_s: float, within_s: float) -> Check:
         return _passed("clock", found, "a run's page shows times of this host's clock")
     means = "a run's page shows times of its node's clock; no decision of the service depends on equal clocks"
     return _failed("clock", Grade.WARNING, found, means, "run chrony or ntpd on all hosts")
-
-
-def _torch(answer: dict[str, Any] | None) -> Check:
-    if answer is None:
-        found, advice = (
-            f"import took more than {ANSWER_S:g} s",
-            "set BIGBATCH_SLURM_PYTHON to a Python on a faster disk",
-        )
-        return _failed("torch", Grade.ERROR, found, "runs start slowly", advice)
-    if "error" in answer:
-        advice = "run pip install 'bigbatch[trainer]' on every compute node"
-        return _failed("torch", Grade.ERROR, answer["error"], "no run can train on the compute node", advice)
-    gpus = answer["gpus"]
-    found = f"{answer['version']}, {gpus} GPU{'s' if gpus != 1 else ''} in a job without a GPU request"
-    if not answer.get("binds_stores", True):
-        found += ", whose stores listen on every address"
-        means = "runs can train; other hosts reach the store of a program, which asks for no secret (docs/programs.md)"
-        return _failed(
-            "torch", Grade.NOTE, found, means, "install a newer PyTorch, whose TCPStore has master_listen_fd"
-        )
-    return _passed("torch", found, "runs can train on the compute node")
 
 
 def _passed(name: str, found: str, means: str) -> Check:

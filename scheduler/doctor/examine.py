@@ -16,6 +16,7 @@ from scheduler.doctor.compute_node import check_compute_node
 from scheduler.doctor.deletions import check_deletions
 from scheduler.doctor.orphans import check_orphans
 from scheduler.doctor.slurm import check_slurm
+from scheduler.doctor.torch import check_torch_here
 from scheduler.doctor.waiting_rate_limit import WaitingRateLimit
 from store.session import engine_for
 
@@ -35,6 +36,8 @@ def run_checks(settings: Settings, words: Sequence[str]) -> Iterator[Check]:
     yield service_host.check_broker(settings)
     if _answers(stored) and (orphans := check_orphans(settings)) is not None:
         yield orphans
+    if settings.local:
+        yield check_torch_here()
     if (unused := _find_unused(settings)) is not None:
         yield unused
         return

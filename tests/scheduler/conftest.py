@@ -36,6 +36,13 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
 
 
 @pytest.fixture
+def imported_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the doctor know PyTorch, whose import takes seconds."""
+    answer = {"version": "2.7", "gpus": 0, "binds_stores": True}
+    monkeypatch.setattr("scheduler.doctor.torch.probe_here", lambda: answer)
+
+
+@pytest.fixture
 def puppet() -> Puppet:
     return Puppet()
 

@@ -27,6 +27,8 @@ from store.session import snapshot, transaction
 from tests.testing.clusters import Play
 from tests.testing.slurm import GOOD, PARTITION, URGENT
 
+pytestmark = pytest.mark.usefixtures("imported_torch")
+
 # sbatch that carries the script out at once on this machine, and srun that leaves its own options away
 SBATCH = 'echo "Submitted batch job 7"; bash "$1" > /dev/null 2>&1 &'
 SRUN = 'while [ "${1#--}" != "$1" ]; do shift; done; exec "$@"'

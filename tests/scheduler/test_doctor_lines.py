@@ -1,6 +1,7 @@
 """The doctor's lines: each says what it means, and each that is amiss what to set, whatever is found."""
 
 import shutil
+import subprocess
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,8 @@ from scheduler.doctor.examine import run_checks
 from scheduler.doctor.slurm import check_slurm
 from tests.testing.clusters import Play
 from tests.testing.slurm import GOOD, PARTITION
+
+pytestmark = pytest.mark.usefixtures("imported_torch")
 
 Line = tuple[str, str, Grade]
 Patch = dict[str, Any]
@@ -125,6 +128,36 @@ def test_lines_about_a_slurm_that_is_not_used(
     if not has_sbatch:
         monkeypatch.setenv("PATH", str(tmp_path))
     assert ("slurm", "slurm", Grade.NOTE) in lines(run_checks(Settings(home=tmp_path, slurm=False), []))
+
+
+def hang() -> None:
+    raise subprocess.TimeoutExpired("python", 180.0)
+
+
+@pytest.mark.parametrize("slurm", [True, False])
+@pytest.mark.parametrize(
+    ("answer", "grade", "words"),
+    [
+        ({"version": "2.7", "gpus": 1, "binds_stores": True}, Grade.OK, "2.7, 1 GPU"),
+        ({"version": "1.9", "gpus": 0, "binds_stores": False}, Grade.NOTE, "stores listen on every address"),
+        ({"error": "ModuleNotFoundError: No module named 'torch'"}, Grade.NOTE, "No module"),
+        (None, Grade.ERROR, "took more than 180 s"),
+    ],
+)
+def test_lines_about_the_torch_of_local_runs(
+    answer: Any, grade: Grade, words: str, slurm: bool, play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play("scontrol", "exit 1")
+    monkeypatch.setattr("scheduler.doctor.torch.probe_here", (lambda: answer) if answer else hang)
+    came = list(run_checks(Settings(home=tmp_path, slurm=slurm), ["--no-job"]))
+    (check,) = [check for check in came if check.area == "this machine"]
+    assert (check.name, check.grade, words in check.found) == ("torch", grade, True)
+    assert ("this machine", "torch", grade) in lines(came)
+
+
+def test_a_service_without_local_runs_says_nothing_of_its_own_torch(tmp_path: Path) -> None:
+    came = run_checks(Settings(home=tmp_path, slurm=False, local=False), [])
+    assert "this machine" not in {check.area for check in came}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,8 @@ from store import clusters
 from store.session import transaction
 from tests.testing.clusters import Play
 
+pytestmark = pytest.mark.usefixtures("imported_torch")
+
 NO_CONFIGURATION = (
     'echo "scontrol: error: fetch_config: DNS SRV lookup failed" >&2; '
     'echo "scontrol: fatal: Could not establish a configuration source" >&2; exit 1'
