@@ -1,5 +1,6 @@
 """Sign-in and sign-out of browsers: a token or a one-time code becomes a session in a cookie."""
 
+import re
 import time
 from urllib.parse import parse_qsl
 
@@ -14,6 +15,7 @@ from api.http.root_path import root_of
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 MAX_FORM_BYTES = 8_000
+UPWARD = re.compile(r"(?:\.|%2e){2}", re.IGNORECASE)  # as browsers read it: another service may be above this one
 
 
 class SignIn:
@@ -95,7 +97,9 @@ def _cookie_path(request: Request) -> str:
 def _redirect(next_path: str) -> RedirectResponse:
     """Lead to a path of the service, relative to the sign-in: some proxies put their path before an absolute one."""
     # "./" also keeps a path such as //name, which browsers resolve as another host, below the service
-    return RedirectResponse("./" + next_path.lstrip("/\\"), status_code=303)
+    path = re.split("[?#]", next_path, maxsplit=1)[0]
+    leads_out = any(UPWARD.fullmatch(name) for name in re.split(r"[/\\]", path))
+    return RedirectResponse("./" + ("" if leads_out else next_path.lstrip("/\\")), status_code=303)
 
 
 def client_address(request: Request) -> str:

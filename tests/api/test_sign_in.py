@@ -145,6 +145,20 @@ def test_a_sign_in_never_leads_to_another_host(browser: Browser, path: str) -> N
     assert answer.url.join(location).host == "localhost"
 
 
+@pytest.mark.parametrize(
+    "path", ["/../other/", "/runs/../../other", "/%2e%2E/other", "/.%2e/other?a", "/..", "..\\other"]
+)
+def test_a_sign_in_never_leads_to_another_service_above_this_one(browser: Browser, path: str) -> None:
+    answer = browser().post("/sign-in", data={"token": TOKEN, "next": path})
+    assert (answer.status_code, answer.headers["location"]) == (303, "./")
+
+
+def test_dots_in_a_name_or_a_query_lead_nowhere_else(browser: Browser) -> None:
+    path = "/runs/1/files/a..b/...?path=../x#.."
+    answer = browser().post("/sign-in", data={"token": TOKEN, "next": path})
+    assert answer.headers["location"] == "." + path
+
+
 def test_wrong_tokens_are_throttled_and_the_right_one_is_not(browser: Browser) -> None:
     client = browser()
     found = [client.post("/sign-in", data={"token": "wrong"}).status_code for _ in range(MAX_FAILURES + 1)]
