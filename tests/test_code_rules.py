@@ -29,6 +29,7 @@ OPENS_FILES = {
     "contract/folder/files/whole_folder.py",  # opens folders alone, and follows no link
     "api/dashboard.py",  # the built page
     "api/drafts/recipes.py",  # the files of this repository
+    "scheduler/doctor/visibility.py",  # the modes of the service's own folders
     "scheduler/folder_broker.py",
     "scheduler/submit/tools.py",
 }

@@ -1,11 +1,13 @@
 """Check PyTorch where runs train: on a compute node, whose probe tells, and on this machine."""
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any, NamedTuple
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
+from scheduler.clusters.cluster import is_passed_to_jobs
 
 ANSWER_S = 180.0  # for an import from a slow disk
 
@@ -69,7 +71,10 @@ def check_torch_here() -> Check:
 def probe_here() -> dict[str, Any]:
     """Return the answer of this machine; raise TimeoutExpired."""
     words = [sys.executable, "-P", "-m", "trainers.probe"]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWER_S)
+    environment = {name: value for name, value in os.environ.items() if is_passed_to_jobs(name)}
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWER_S, env=environment
+    )
     try:
         answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError):
