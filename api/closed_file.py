@@ -7,10 +7,8 @@ from pathlib import Path
 from contract.access.owners import user_name
 
 CLOSED = "the run has closed it (permission denied)"
-WHAT_TO_SET = (
-    "start API and worker under one account, or the worker with BIGBATCH_RUN_FOLDERS=group, the umask 027 and a "
-    "BIGBATCH_RUNS whose group has both accounts (docs/settings.md)"
-)
+# short, since a message is cut after 400 characters and the path before it may be long; the page has the rest
+WHAT_TO_SET = "start both under one account, or set BIGBATCH_RUN_FOLDERS=group (docs/settings.md)"
 
 
 class ForeignFolderError(Exception):

@@ -181,7 +181,7 @@ def _refuse_file(request: Request, error: OSError) -> ProblemResponse:
             closed = why_closed(error.filename, request.app.state.settings.runs_folder())
         except ForeignFolderError as foreign:
             log.error("a run's file cannot be read: %s", foreign)
-            return respond(UnreadableFile(f"{error.filename} cannot be read: {foreign}"))
+            return respond(UnreadableFile(f"not readable: {foreign}"))
         if closed:
             return respond(UnreadableFile(f"{error.filename} cannot be read: {closed}"))
     log.error("a file cannot be read", exc_info=error)

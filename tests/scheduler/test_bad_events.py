@@ -15,6 +15,7 @@ from contract.spec.run import RunSpec
 from scheduler.clusters.cluster import JobRequest
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.context import Context
+from scheduler.events import tail
 from scheduler.events.tail import MAX_BYTES, read_tail
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
@@ -97,15 +98,39 @@ def test_a_line_longer_than_a_read_is_skipped(context: Context, run_id: int) -> 
 def test_a_half_written_line_waits_however_long_the_file_is(tmp_path: Path) -> None:
     whole = (point(1).model_dump_json() + "\n").encode()
     (tmp_path / "events.jsonl").write_bytes(whole + whole[:20])
-    tail = read_tail(RunFolder(tmp_path), 0)
-    assert (len(tail.events), tail.cursor, tail.more) == (1, len(whole), False)
+    read_now = read_tail(RunFolder(tmp_path), 0)
+    assert (len(read_now.events), read_now.cursor, read_now.more) == (1, len(whole), False)
 
 
 def test_many_invalid_lines_are_one_line_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "events.jsonl").write_bytes(b"x\n" * 100_000)
-    tail = read_tail(RunFolder(tmp_path), 0)
-    assert (tail.events, tail.cursor, len(caplog.records)) == ([], 200_000, 1)
+    read_now = read_tail(RunFolder(tmp_path), 0)
+    assert (read_now.events, read_now.cursor, len(caplog.records)) == ([], 200_000, 1)
     assert "skipped 100000 lines" in caplog.text
+
+
+def test_lines_that_cannot_be_events_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces the fault: 4 MB of short lines, whose parsing took three seconds, in which no other run was read."""
+    parsed: list[bytes] = []
+    monkeypatch.setattr(tail, "read_record", lambda _, line: parsed.append(line))
+    (tmp_path / "events.jsonl").write_bytes(b"x\n{}\n[1]\n" * 1_000)
+    assert read_tail(RunFolder(tmp_path), 0).damage.lines == 3_000
+    assert not parsed
+
+
+def test_a_read_ends_after_so_many_invalid_events_and_the_next_one_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces the fault: more lines that look like events, and are none, than a tick has time for."""
+    monkeypatch.setattr(tail, "MOST_INVALID", 10)
+    whole = (point(1).model_dump_json() + "\n").encode()
+    (tmp_path / "events.jsonl").write_bytes(b'{"kind": "none"}\n' * 25 + whole)
+    reads, cursor, more = list[tuple[int, int, bool]](), 0, True
+    while more:
+        events, cursor, more, damage, _ = read_tail(RunFolder(tmp_path), cursor)
+        reads.append((len(events), damage.lines, more))
+    assert reads == [(0, 10, True), (0, 10, True), (1, 5, False)]
+    assert cursor == (tmp_path / "events.jsonl").stat().st_size
 
 
 def test_restarts_of_attempts_that_never_were_are_not_stored(context: Context, run_id: int) -> None:
