@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
@@ -91,12 +92,13 @@ def test_a_snapshot_is_taken_below_the_root(below: TestClient, prefix: str) -> N
 def test_an_unforeseen_error_has_the_headers_of_the_api(below: TestClient, prefix: str) -> None:
     """Forces the fault: an endpoint raises an exception that no handler expects."""
     app = below.app
+    assert isinstance(app, FastAPI)
 
-    @app.get("/api/v1/broken")  # type: ignore[attr-defined]
+    @app.get("/api/v1/broken")
     def broken() -> None:
         raise RuntimeError
 
-    app.router.routes.insert(0, app.router.routes.pop())  # type: ignore[attr-defined]
+    app.router.routes.insert(0, app.router.routes.pop())
     answer = below.get(f"{prefix}/api/v1/broken", headers=WITH_TOKEN)
     assert (answer.status_code, answer.headers["cache-control"]) == (500, "no-store")
     assert answer.json()["instance"] == f"{ROOT}/api/v1/broken"

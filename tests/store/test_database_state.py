@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from contract.refusal import REFUSED
 from migrations.commands import state, upgrade
@@ -142,9 +143,9 @@ def test_a_read_only_database_is_told_before_anything_is_written(read_only: str)
     engine = engine_for(read_only)
     with engine.connect() as connection:
         assert "is read-only" in str(database_state.read_only_problem(connection))
-    with pytest.raises(Exception, match="read-only") as failed, transaction(engine) as db:
+    with pytest.raises(SQLAlchemyError, match="read-only") as failed, transaction(engine) as db:
         db.execute(text("update runs set id = id"))
-    assert "the database is read-only" in str(database_state.told(failed.value))  # type: ignore[arg-type]
+    assert "the database is read-only" in str(database_state.told(failed.value))
 
 
 def test_a_read_only_file_is_told(sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import sys
 
 # package -> a program of it
 PACKAGES = {
+    "acl": "setfacl",
     "chromium": "chromium",
     "docker-compose": "docker-compose",
     "environment-modules": "modulecmd",

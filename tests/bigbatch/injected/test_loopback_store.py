@@ -71,8 +71,8 @@ def test_a_store_at_another_address_listens_as_torch_wants(tmp_path: Path) -> No
 
 def torch_of(start: Callable[..., None]) -> Any:
     """Return a torch whose stores begin so, as this process would see it."""
-    torch = SimpleNamespace(distributed=SimpleNamespace(TCPStore=type("TCPStore", (), {"__init__": start})))
-    keep_on_loopback(torch)  # type: ignore[arg-type]
+    torch: Any = SimpleNamespace(distributed=SimpleNamespace(TCPStore=type("TCPStore", (), {"__init__": start})))
+    keep_on_loopback(torch)
     return torch
 
 

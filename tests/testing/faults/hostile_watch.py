@@ -33,6 +33,7 @@ class Watch:
     largest: tuple[int, str] = (0, "")  # answer, in bytes
     lateness_s: float = 0.0
     memory: dict[str, int] = field(default_factory=dict)  # the most of each part, in bytes
+    log_bytes_a_minute: float = 0.0
     began: float = field(default_factory=time.monotonic)
 
     def find(self, kind: str, what: str) -> None:
@@ -100,8 +101,6 @@ class Watch:
         if size > LOG_BYTES_A_MINUTE * max(1.0, minutes):
             self.find("long logs", f"{size:,} bytes in {minutes:.0f} minutes")
         self.log_bytes_a_minute = size / max(1.0, minutes)
-
-    log_bytes_a_minute: float = 0.0
 
     def report(self) -> str:
         """Return what was seen, with findings of bounds."""
