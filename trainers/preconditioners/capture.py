@@ -1,7 +1,8 @@
 """Capture: sum the statistics of the layers' inputs and output gradients over the passes of a step, by hooks.
 
-Only training passes with gradients count, so neither an evaluation nor a diagnosis does. The statistics are of the
-gradient without the loss scale s: a tensor's hook gets s g, and sums (s g / s)(s g / s)^T.
+Only passes with gradients count, so neither an evaluation nor a diagnosis does. A layer counts in any mode: one in
+evaluation mode trains too, if its weights have gradients. The statistics are of the gradient without the loss scale s:
+a tensor's hook gets s g, and sums (s g / s)(s g / s)^T.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,18 +54,19 @@ class Capture:
         return [None if sums is None else sums * terms for sums in self._outputs]
 
     def _count_samples(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
-        if self._is_active(module):
+        if self._is_active:
             self._samples += len(inputs[0])
 
     def _after_forward(self, index: int, module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        if not self._is_active(module) or not output.requires_grad:
+        if not self._is_active or not output.requires_grad:
             return
         self._add_inputs(index, inputs[0])
         # a hook of the tensor, not of the module: activations may change the output in place
         output.register_hook(partial(self._add_outputs, index))  # type: ignore[no-untyped-call]  # torch does not annotate it
 
-    def _is_active(self, module: nn.Module) -> bool:
-        return self.is_on and module.training and torch.is_grad_enabled()
+    @property
+    def _is_active(self) -> bool:
+        return self.is_on and torch.is_grad_enabled()
 
     def _sum_inputs(self, index: int, x: Tensor) -> None:
         with torch.no_grad(), torch.autocast(x.device.type, enabled=False):

@@ -11,9 +11,12 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract import metric_names
+from trainers.collectives.exact_mean import mean_of_parts, to_parts
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.loader import Batches, Loader
 from trainers.data.split import DeviceBatch, Split, to_device
+from trainers.models.evaluation_mode import evaluation_mode
+from trainers.models.statistics import statistics
 from trainers.tasks.own_metrics import OwnMetrics
 from trainers.tasks.task import Task
 from trainers.training.precision import Precision
@@ -50,10 +53,8 @@ class Evaluation:
         """
         if not alone:
             average_statistics(model, self.watch)
-        model.eval()
-        values = self._measure(model, alone=alone)
-        model.train()
-        return values
+        with evaluation_mode(model):
+            return self._measure(model, alone=alone)
 
     @torch.no_grad()
     def _measure(self, model: nn.Module, *, alone: bool) -> dict[str, float]:
@@ -84,34 +85,40 @@ class Evaluation:
 
 @torch.no_grad()
 def average_statistics(model: nn.Module, watch: BackendCollectives) -> None:
-    """Average batch normalization's means and variances over the ranks, because each rank saw different images.
+    """Average the statistics of normalization over the ranks, because each rank saw different images.
 
-    Training does not read them, so this does not change training. Akiba, Suzuki & Fukuda (2017) average those of the
-    last batch alone: with a large batch these are better estimates than a moving average over older weights.
+    Training does not read them, so this does not change training; those that are equal on all ranks stay equal to the
+    bit. Akiba, Suzuki & Fukuda (2017) average those of the last batch alone: with a large batch these are better
+    estimates than a moving average over older weights.
     """
-    buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
-    if not buffers:
+    averaged = list(statistics(model).values())
+    if not averaged:
         return
-    flat_N = torch.cat([buffer.flatten() for buffer in buffers]) / dist.get_world_size()
-    watch.all_reduce(flat_N)
-    for buffer, part in zip(buffers, torch.split(flat_N, [buffer.numel() for buffer in buffers]), strict=True):
-        buffer.copy_(part.view_as(buffer))
+    sum_2N = torch.cat([to_parts(buffer.flatten()) for buffer in averaged], dim=1)
+    watch.all_reduce(sum_2N)
+    means = torch.split(mean_of_parts(sum_2N, dist.get_world_size()), [buffer.numel() for buffer in averaged])
+    for buffer, mean in zip(averaged, means, strict=True):
+        buffer.copy_(mean.view_as(buffer))
 
 
 @torch.no_grad()
 def recalibrate(model: nn.Module, batches: Iterable[DeviceBatch]) -> None:
     """Compute batch normalization's means and variances anew, as plain means over `batches`.
 
-    Averaged weights need this, because no batch was processed with them (Izmailov et al., 2018, section 3.2).
+    Averaged weights need this, because no batch was processed with them (Izmailov et al., 2018, section 3.2). A layer
+    in evaluation mode stays as it is: the user has fixed its statistics.
     """
-    norms = [module for module in model.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
+    layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    norms = [norm for norm in layers if norm.track_running_stats and norm.training]
     if not norms:
         return
     momenta = [norm.momentum for norm in norms]
-    for norm in norms:
-        norm.reset_running_stats()
-        norm.momentum = None  # None makes torch compute a cumulative mean
-    for inputs, _ in batches:
-        model(*inputs)
-    for norm, momentum in zip(norms, momenta, strict=True):
-        norm.momentum = momentum
+    try:
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # None makes torch compute a cumulative mean
+        for inputs, _ in batches:
+            model(*inputs)
+    finally:
+        for norm, momentum in zip(norms, momenta, strict=True):
+            norm.momentum = momentum

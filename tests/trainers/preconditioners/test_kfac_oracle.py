@@ -65,9 +65,15 @@ def test_an_evaluation_adds_no_statistics() -> None:
     net = make_net()
     kfac = train(net, batches(1, BATCH), options_of())
     (x_BCHW, _), *_ = batches(1, BATCH)
-    net.eval()
-    net(x_BCHW)
-    net.train()
     with torch.no_grad():
         net(x_BCHW)
     assert kfac.capture.input_factors() == [None, None, None]
+
+
+def test_a_layer_that_is_always_in_evaluation_mode_is_preconditioned_as_any_other() -> None:
+    nets = [make_net(), make_net()]
+    nets[1][3].eval()
+    for net in nets:
+        train(net, batches(2, BATCH), options_of())
+    for plain, frozen in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+        assert torch.equal(plain, frozen)

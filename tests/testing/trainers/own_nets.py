@@ -1,0 +1,50 @@
+"""Nets of a user with layers that a training engine may treat wrongly."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.parametrizations import spectral_norm
+
+
+class Frozen(nn.Module):
+    """A net whose first normalization keeps its statistics, which its constructor sets."""
+
+    def __init__(self, pixels: int, classes: int) -> None:
+        super().__init__()
+        self.norm, self.layer = nn.BatchNorm1d(pixels), nn.Linear(pixels, 16)
+        self.free, self.head = nn.BatchNorm1d(16), nn.Linear(16, classes)
+        nn.init.uniform_(self.norm.running_mean)  # type: ignore[arg-type]
+        self.norm.eval()
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        """Return logits_BK."""
+        hidden = self.free(self.layer(self.norm(x_BCHW.flatten(1))))
+        return self.head(torch.relu(hidden))  # type: ignore[no-any-return]
+
+
+def frozen(channels: int, classes: int) -> nn.Module:
+    """Return a net for images of 8 x 8 pixels."""
+    return Frozen(64 * channels, classes)
+
+
+class Cached(nn.Module):
+    """A net with a buffer that is no state, and has no value until the first pass."""
+
+    cache: Tensor | None
+    drawn: Tensor
+
+    def __init__(self, pixels: int, classes: int) -> None:
+        super().__init__()
+        self.norm, self.head = nn.BatchNorm1d(pixels), spectral_norm(nn.Linear(pixels, classes))
+        self.register_buffer("cache", None, persistent=False)
+        self.register_buffer("drawn", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        """Return logits_BK; the cache has the batch's size."""
+        self.cache = x_BCHW.new_zeros(len(x_BCHW), 1)
+        self.drawn.fill_(int(torch.randint(2**60, ())))
+        return self.head(self.norm(x_BCHW.flatten(1))) + self.cache  # type: ignore[no-any-return]
+
+
+def cached(channels: int, classes: int) -> nn.Module:
+    """Return a net for images of 8 x 8 pixels."""
+    return Cached(64 * channels, classes)
