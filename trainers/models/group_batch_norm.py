@@ -38,6 +38,7 @@ class GroupBatchNorm(_BatchNorm):
     def __init__(self, norm: _BatchNorm, gather: Gather) -> None:
         super().__init__(norm.num_features, norm.eps, norm.momentum, norm.affine, norm.track_running_stats)
         self._parameters, self._buffers = norm._parameters, norm._buffers
+        self._non_persistent_buffers_set = norm._non_persistent_buffers_set
         self.training, self._gather = norm.training, gather
 
     def _check_input_dim(self, x_BCS: Tensor) -> None:

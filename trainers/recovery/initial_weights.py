@@ -8,6 +8,8 @@ from torch import Tensor
 from contract.spec.checkpoint import InitialWeights
 from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, DamagedCheckpoint, Manifest, PartState
 from trainers.collectives.json_exchange import gather_json
+from trainers.models.persistent_buffers import persistent_buffers, without_caches
+from trainers.models.statistics import statistics
 from trainers.recovery.checkpoint_reading import read_together, share_of_ranks
 from trainers.recovery.mean_buffers import mean_buffers
 from trainers.training.state import TrainingState
@@ -24,7 +26,7 @@ def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank:
     assert weights.folder is not None, "the service resolves the run at its submission"
     assert weights.checkpoint is not None
     directory = CheckpointDirectory(Path(weights.folder) / "checkpoints", retained=1)
-    like = dict(state.model.named_buffers())
+    like = persistent_buffers(state.model)
 
     def ranks_of(manifest: Manifest) -> Sequence[int]:
         if not like:
@@ -35,11 +37,12 @@ def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank:
         found = read_together(directory, weights.checkpoint, ranks_of, select=_select_evaluated)
     except DamagedCheckpoint as damage:
         raise ValueError(f"the initial weights of run {weights.run} cannot be read: {damage}") from damage
-    buffers = [evaluated(part["buffers"]) for part in found.rank_states]
+    read = [without_caches(evaluated(part["buffers"]), state.model) for part in found.rank_states]
+    buffers: Mapping[str, Tensor] = read[0] if read else {}
     if like and found.manifest.world != world:
-        _check_buffers(buffers, like)
-        buffers = [mean_buffers(like, buffers, world=found.manifest.world)]
-    state.start_from(found.shared["parameters"], buffers or [{}])
+        _check_buffers(read, like)
+        buffers = mean_buffers(like, read, statistics=statistics(state.model), world=found.manifest.world)
+    state.start_from(found.shared["parameters"], buffers)
 
 
 def _select_evaluated(shared: PartState) -> PartState:

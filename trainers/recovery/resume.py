@@ -75,7 +75,8 @@ def _load(parts: Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState,
     elif state.rule.replicas_differ or manifest.world == rank_info.world:
         state.load(manifest.step, shared, rank_states[0], device)
     else:
-        buffers = mean_buffers(state.buffers(), [own["buffers"] for own in rank_states], world=manifest.world)
+        saved = [own["buffers"] for own in rank_states]
+        buffers = mean_buffers(state.buffers(), saved, statistics=state.statistics(), world=manifest.world)
         state.load_with_other_world(manifest.step, shared, buffers, seed=run.seed, rank=rank_info.rank)
     return manifest.step
 

@@ -1,6 +1,6 @@
 """TrainingState: everything that a run needs, besides its spec, to continue after a step."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel
 
 from trainers.checkpoints.rng_state import capture_rng_state, restore_rng_state, seed_generators
+from trainers.models.persistent_buffers import persistent_buffers, without_caches
+from trainers.models.statistics import statistics
 from trainers.preconditioners.kfac import KFAC
 from trainers.rules.rule import Rule
 from trainers.tensor.dense_state import DenseState
@@ -57,8 +59,12 @@ class TrainingState:
         return own | ({"replica": self._trained_state(), "step": self.step} if self.rule.replicas_differ else {})
 
     def buffers(self) -> dict[str, Tensor]:
-        """Return this rank's batch norm statistics and other buffers by name."""
-        return {name: buffer for net, each in self._nets() for name, buffer in each.named_buffers(prefix=net)}
+        """Return this rank's batch norm statistics and other buffers by name, without caches."""
+        return {name: it for net, each in self._nets() for name, it in persistent_buffers(each, prefix=net).items()}
+
+    def statistics(self) -> set[str]:
+        """Return the names of those buffers that are statistics of normalization."""
+        return {f"{net}.{name}" for net, each in self._nets() for name in statistics(each)}
 
     def load(self, step: int, shared: StateDict, own: StateDict, device: torch.device) -> None:
         """Restore the same rank of the same world; raise ValueError if the checkpoint is of another model."""
@@ -70,7 +76,7 @@ class TrainingState:
     def load_with_other_world(
         self, step: int, shared: StateDict, buffers: Mapping[str, Tensor], *, seed: int, rank: int
     ) -> None:
-        """Restore a world of another size: `buffers` are means over the saved ranks, and the generators begin anew."""
+        """Restore a world of another size: `buffers` are of all saved ranks, and the generators begin anew."""
         self._load_weights(shared, buffers)
         seed_generators(seed, rank=rank, step=step)
         self.step, self.trained_s = step, shared["trained_s"]
@@ -82,8 +88,8 @@ class TrainingState:
         seed_generators(seed, rank=rank, step=step)
         self.step, self.trained_s = step, shared["trained_s"]
 
-    def start_from(self, parameters: Mapping[str, Tensor], buffers: Sequence[Mapping[str, Tensor]]) -> None:
-        """Take other weights, and the mean of buffers, before the first step.
+    def start_from(self, parameters: Mapping[str, Tensor], buffers: Mapping[str, Tensor]) -> None:
+        """Take other weights and buffers before the first step.
 
         Raise ValueError if they are of another model.
         """
@@ -91,7 +97,7 @@ class TrainingState:
             parameters = self.dense.cut(parameters)
         for _, net in self._nets():
             _fill("parameter", net.named_parameters(), parameters)
-            _fill("buffer", net.named_buffers(), _mean(buffers))
+            _fill("buffer", persistent_buffers(net).items(), without_caches(buffers, net))
 
     def _trained_state(self) -> StateDict:
         averaged = 0 if self.average is None else int(self.average.n_averaged)
@@ -115,7 +121,9 @@ class TrainingState:
         if self.dense is not None:
             parameters, optimizer = self.dense.cut(parameters), self.dense.cut_optimizer(optimizer)
         _fill("parameter", self._parameters(), parameters)
-        _fill("buffer", [named for net, each in self._nets() for named in each.named_buffers(prefix=net)], buffers)
+        for net, each in self._nets():
+            buffers = without_caches(buffers, each, prefix=net)
+        _fill("buffer", self.buffers().items(), buffers)
         self.optimizer.load_state_dict(optimizer)
         if self.average is not None:
             self.average.n_averaged.fill_(saved["averaged"])
@@ -139,11 +147,3 @@ def _fill(kind: str, here: Iterable[tuple[str, Tensor]], saved: Mapping[str, Ten
         tensor.copy_(found)
     if there:
         raise ValueError(f"a checkpoint of another model: this one has no {kind} {next(iter(there))}")
-
-
-def _mean(buffers: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of every buffer over the ranks; an integer buffer, which counts, is the first rank's."""
-    return {
-        name: torch.stack([of[name] for of in buffers]).mean(dim=0) if first.is_floating_point() else first
-        for name, first in buffers[0].items()
-    }

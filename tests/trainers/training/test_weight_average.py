@@ -1,17 +1,20 @@
 """The average of the weights equals the formula, and a run evaluates it."""
 
 import math
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.parametrizations import spectral_norm
 
 from contract.folder.events import Points
 from contract.spec.run import RunSpec
 from tests.testing.trainers.attempts import attempt
 from tests.testing.trainers.jobs import events, losses, prepare
+from tests.testing.trainers.own_nets import Cached
 from trainers.build.averages import build_average
 
 SMALL: dict[str, Any] = {
@@ -55,3 +58,56 @@ def test_a_run_evaluates_its_average(tmp_path: Path) -> None:
     points = [event.values for event in events(folder) if isinstance(event, Points)]
     heldout = [values["heldout_loss"] for values in points if "heldout_loss" in values]
     assert heldout == pytest.approx([math.log(10)] * 2, rel=0.1)
+
+
+def averaged_after(net: nn.Module, x_BC: torch.Tensor, *, decay: float = 0.9) -> nn.Module:
+    """Return the average after some steps of large random updates."""
+    averaged = build_average(RunSpec.model_validate({**SMALL, "ema_decay": decay}), net)
+    assert averaged is not None
+    for _ in range(20):
+        with torch.no_grad():
+            for p in net.parameters():
+                p += torch.randn_like(p)
+        net(x_BC)
+        averaged.update_parameters(net)
+    return averaged.module
+
+
+def test_the_average_of_a_net_with_spectral_normalization_has_norm_1() -> None:
+    """The vectors of the power iteration were averaged, and a mean of unit vectors is shorter."""
+    torch.manual_seed(0)
+    net = spectral_norm(nn.Linear(8, 8))
+    average = averaged_after(net, torch.randn(4, 8)).eval()
+    for name, buffer in net.named_buffers():
+        assert torch.equal(dict(average.named_buffers())[name], buffer)
+    assert float(torch.linalg.matrix_norm(average.weight.detach(), 2)) == pytest.approx(1, abs=0.25)
+
+
+def test_a_cache_that_changes_its_shape_and_a_counter_are_those_of_the_trained_net() -> None:
+    """The cache has no value when the average is built."""
+    torch.manual_seed(0)
+    net = Cached(4, 2)
+    for size in (4, 6):
+        average = averaged_after(net, torch.randn(size, 4))
+        assert torch.equal(average.drawn, net.drawn)  # type: ignore[arg-type]
+        assert average.cache.shape == (size, 1)  # type: ignore[union-attr]
+        assert average.norm.num_batches_tracked == net.norm.num_batches_tracked  # type: ignore[union-attr]
+
+
+def test_a_frozen_statistic_stays_equal_to_the_bit() -> None:
+    net = nn.BatchNorm1d(100, affine=False).eval()
+    nn.init.uniform_(net.running_mean)  # type: ignore[arg-type]
+    average = averaged_after(net, torch.randn(4, 100), decay=0.7)
+    assert torch.equal(average.running_mean, net.running_mean)  # type: ignore[arg-type]
+
+
+def test_a_net_that_cannot_be_copied_is_refused_by_the_name_of_its_layer() -> None:
+    """The weight of the older weight_norm is computed by a hook; the average of weights is in a copy of the net."""
+    run = RunSpec.model_validate({**SMALL, "ema_decay": 0.9})
+    hooked = torch.nn.utils.weight_norm(nn.Linear(2, 2))
+    with pytest.raises(ValueError, match=r"ema_decay .* weight of its layer 1 \(Linear\) is .*parametrizations"):
+        build_average(run, nn.Sequential(nn.ReLU(), hooked))
+    locked = nn.Linear(2, 2)
+    locked.lock = threading.Lock()  # type: ignore[assignment]
+    with pytest.raises(ValueError, match=r"ema_decay .* its layer 0 \(Linear\) cannot be copied: cannot pickle"):
+        build_average(run, nn.Sequential(locked))

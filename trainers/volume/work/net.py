@@ -10,6 +10,7 @@ import torch
 from contract.spec.run import RunSpec
 from trainers.build.models import build_model
 from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, DamagedCheckpoint, rank_part
+from trainers.models.persistent_buffers import without_caches
 from trainers.recovery.initial_weights import evaluated
 from trainers.volume.blend import Floats, Net, return_input
 
@@ -38,7 +39,7 @@ def load_net(checkpoint: Path | None, *, channels: int, probabilities: bool, thr
             f"not volumes with {channels} channels"
         )
     module = build_model(run).eval()
-    module.load_state_dict(_read_weights(checkpoint))
+    module.load_state_dict(without_caches(_read_weights(checkpoint), module))
 
     def apply(x_CZYX: Floats) -> Floats:
         with torch.inference_mode():
