@@ -69,6 +69,8 @@ MAY_IMPORT = {
     "trainers": {"contract", "torch", "numpy", "pydantic", "agent.system.recorder"},
     "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,
+    "trainers/generators": BENCH,
+    "trainers/replicas": BENCH,
     "trainers/rules": BENCH,
     "trainers/preconditioners": BENCH,
     "trainers/optimizers": BENCH,

@@ -28,6 +28,7 @@ from trainers.data.split import Split
 from trainers.data.text.byte_windows import byte_windows
 from trainers.data.text.reversal import reversal
 from trainers.data.text.sentence_pairs import read_pairs
+from trainers.generators.seeds import alike
 
 
 def build_data(
@@ -39,7 +40,8 @@ def build_data(
         return _build_splits(choice, seed, first=first, bad_images=bad_images)
     train, heldout = _build_splits(choice, seed, first=augmentation.first, bad_images=bad_images)
     make = partial(make_callable, augmentation.function, **augmentation.options)
-    make()  # an error is the rank's error and not that of a loader process
+    with alike(seed, "augmentation"):
+        make()  # an error is the rank's error and not that of a loader process
     return AugmentedSplit(train, make, augmentation.function, seed), heldout
 
 
@@ -101,7 +103,8 @@ def _build_text(choice: choices.Text) -> tuple[Split, Split]:
 
 def _build_own(choice: choices.ImportedData, seed: int) -> tuple[Split, Split]:
     """Return a user's data sets; raise TypeError or ValueError if they are not as the spec states."""
-    made = make_part(choice)
+    with alike(seed, "data"):
+        made = make_part(choice)
     if not isinstance(made, tuple | list) or len(made) != 2:
         message = f"{choice.function} returned {describe(made)}, not a pair of data sets: training and held-out"
         raise TypeError(message)

@@ -10,6 +10,7 @@ from contract.spec.choices.data import Sentences, Text
 from contract.spec.run import RunSpec
 from trainers.build.imported import make_callable
 from trainers.data.text.vocabulary import PADDING
+from trainers.generators.seeds import alike
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
 from trainers.losses.loss import Loss
@@ -35,7 +36,7 @@ def build_loss(run: RunSpec, model: nn.Module, mesh: Mesh | None = None) -> Loss
 def _build_for_one_head(run: RunSpec, model: nn.Module) -> Loss:
     match run.loss:
         case choices.ImportedLoss():
-            return build_own_loss(run.loss, next(model.parameters()).device)
+            return build_own_loss(run.loss, next(model.parameters()).device, seed=run.seed)
         case choices.CrossEntropy() if isinstance(run.data, Sentences):
             return Translation(padding=PADDING, label_smoothing=run.label_smoothing)
         case choices.CrossEntropy() if isinstance(run.data, Text):
@@ -46,9 +47,10 @@ def _build_for_one_head(run: RunSpec, model: nn.Module) -> Loss:
             assert_never(run.loss)
 
 
-def build_own_loss(choice: choices.ImportedLoss, device: torch.device) -> Loss:
+def build_own_loss(choice: choices.ImportedLoss, device: torch.device, *, seed: int) -> Loss:
     """Return a user's loss; raise ValueError if it has weights, which no optimizer would train."""
-    loss = make_callable(choice.function, **choice.options)
+    with alike(seed, "loss"):
+        loss = make_callable(choice.function, **choice.options)
     if isinstance(loss, nn.Module):
         if weights := [name for name, _ in loss.named_parameters()]:
             raise ValueError(f"the loss of {choice.function} has the parameter {weights[0]}: put it into the model")

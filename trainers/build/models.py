@@ -12,6 +12,7 @@ from contract.spec.choices.data import Sentences, Text
 from contract.spec.run import RunSpec
 from trainers.build.imported import describe, make_part
 from trainers.data.text.vocabulary import PADDING
+from trainers.generators.seeds import seed_alike
 from trainers.models.alexnet import AlexNet
 from trainers.models.alexnet_bn import AlexNetBN
 from trainers.models.convnet import ConvNet
@@ -35,7 +36,8 @@ WITHOUT_OPTIONS: dict[type[Spec], Callable[[int, int], nn.Module]] = {
 
 def build_model(run: RunSpec) -> nn.Module:
     """Return the model for the run's data, with the same weights on every rank."""
-    torch.manual_seed(run.seed)
+    seed_alike(run.seed, "model")
+    torch.manual_seed(run.seed)  # the weights of the engine's nets are those of this seed
     if isinstance(run.data, Sentences):
         return build_translation_model(run.model, run.data.vocabulary)
     if isinstance(run.data, Text):

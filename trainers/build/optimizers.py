@@ -9,6 +9,7 @@ from contract.spec.choices import optimizers as choices
 from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
 from trainers.build.imported import describe, make_part
+from trainers.generators.seeds import alike
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import NORMS, adapting_groups, decaying_groups
@@ -32,7 +33,7 @@ def build_optimizer(
     run: RunSpec, model: nn.Module, scale: LossScale | None = None, preconditioner: KFAC | None = None
 ) -> torch.optim.Optimizer:
     """Return the optimizer of one replica; the training loop sets its learning rate before every step."""
-    built = _build(run.optimizer, model)
+    built = _build(run.optimizer, model, seed=run.seed)
     if scale is not None:
         scale.attach(built)  # before what follows, which needs unscaled gradients
     if preconditioner is not None:
@@ -59,7 +60,7 @@ def note_on_skip(run: RunSpec, model: nn.Module) -> str | None:
     return None
 
 
-def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer:
+def _build(choice: choices.Optimizer, model: nn.Module, *, seed: int) -> torch.optim.Optimizer:
     match choice:
         case choices.SGD():
             return _build_sgd(choice, model)
@@ -90,7 +91,8 @@ def _build(choice: choices.Optimizer, model: nn.Module) -> torch.optim.Optimizer
                 epsilon=choice.epsilon,
             )
         case choices.ImportedOptimizer():
-            return _build_own(choice, model)
+            with alike(seed, "optimizer"):
+                return _build_own(choice, model)
         case _:
             assert_never(choice)
 

@@ -6,6 +6,7 @@ from typing import assert_never
 from contract.spec.choices import schedules as choices
 from contract.spec.run import RunSpec
 from trainers.build.imported import describe, make_callable
+from trainers.generators.seeds import alike
 from trainers.schedules.cosine import cosine
 from trainers.schedules.polynomial import polynomial
 from trainers.schedules.scaling import scale
@@ -21,7 +22,8 @@ def build_schedule(run: RunSpec) -> Schedule:
     """Return the learning rate as a function of the epochs done."""
     choice = run.schedule
     if isinstance(choice, choices.ImportedSchedule):
-        return _build_own(choice, run.epochs)
+        with alike(run.seed, "schedule"):
+            return _build_own(choice, run.epochs)
     peak = _peak(run, choice)
     return warmup(
         _decay(run, choice, peak),

@@ -13,6 +13,7 @@ from contract.spec.run import RunSpec
 from trainers.build.imported import make_callable
 from trainers.build.losses import build_own_loss
 from trainers.data.text.vocabulary import PADDING
+from trainers.generators.seeds import alike
 from trainers.tasks.classification import Classification
 from trainers.tasks.language_model import LanguageModel
 from trainers.tasks.own_metrics import OwnMetrics
@@ -30,7 +31,7 @@ def build_task(run: RunSpec, device: torch.device, mesh: Mesh | None = None) -> 
         return ShardedLanguageModel(mesh)
     if isinstance(run.loss, ImportedLoss):
         has_classes = not isinstance(run.data, Tokens | Bodies) and run.data.classes is not None
-        return OwnTask(build_own_loss(run.loss, device), has_classes=has_classes)
+        return OwnTask(build_own_loss(run.loss, device, seed=run.seed), has_classes=has_classes)
     if isinstance(run.data, Text):
         return LanguageModel()
     if isinstance(run.data, Bodies) or isinstance(run.model, UNet3D):
@@ -40,7 +41,8 @@ def build_task(run: RunSpec, device: torch.device, mesh: Mesh | None = None) -> 
 
 def build_metrics(run: RunSpec) -> OwnMetrics:
     """Return the user's own metrics."""
-    return OwnMetrics({name: make_callable(one.function, **one.options) for name, one in run.metrics.items()})
+    with alike(run.seed, "metrics"):
+        return OwnMetrics({name: make_callable(one.function, **one.options) for name, one in run.metrics.items()})
 
 
 def measures_of_loss(run: RunSpec, loss: float) -> dict[str, float]:

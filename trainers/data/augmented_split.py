@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from trainers.data.sample_seed import sample_generators
 from trainers.data.split import Batch, PixelSplit, SamplesOf, Split, StagedSplit
 from trainers.data.workers.messages import HasConstants
+from trainers.generators.sample_seed import sample_generators
+from trainers.generators.seeds import alike
 
 Augment = Callable[[Tensor], Tensor]  # x_CHW -> x_CHW
 
@@ -55,7 +56,8 @@ class AugmentedSplit:
         if isinstance(self.split, PixelSplit):
             x_BCHW = self.split.normalize(x_BCHW.contiguous())
         if self._augment is None:
-            self._augment = self.make()
+            with alike(self.seed, "augmentation"):
+                self._augment = self.make()
         changed = []
         # other numbers than those of the split below, which may be a user's data set with random samples
         with sample_generators(self.seed, ~self.epoch & 0xFFFFFFFF) as seed_sample:

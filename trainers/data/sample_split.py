@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from trainers.data.sample_seed import sample_generators
 from trainers.data.split import Batch, SamplesOf
+from trainers.generators.sample_seed import sample_generators
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]  
 
 from contract import metric_names
 from contract.folder.run_folder import RunFolder
+from contract.spec.choices.optimizers import ImportedOptimizer
 from contract.spec.resources import Slurm
 from contract.spec.run import RunSpec
 from trainers.build.averages import build_average
@@ -23,11 +24,11 @@ from trainers.build.rules import build_rule
 from trainers.build.schedules import build_schedule
 from trainers.build.tasks import build_metrics, build_task, measures_of_loss, numbers_per_sample
 from trainers.build.tensor import Placement, build_placement, hosts_of_replicas, put_on_mesh, rank_among_replicas
-from trainers.checkpoints.rng_state import seed_generators
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.loader import Loader
 from trainers.data.split import Split
+from trainers.generators.seeds import draw_alike, seed_generators
 from trainers.progress.rank_stats import RankStats
 from trainers.progress.reporter import Reporter
 from trainers.progress.software_versions import read_versions
@@ -207,7 +208,10 @@ def _make_state(
     if run.compile:
         compile_net(model, world=rank_info.world)
     dense = DenseState(placement.mesh, model, optimizer) if placement else None
-    return TrainingState(model, optimizer, rule, scale, average=average, dense=dense, preconditioner=preconditioner)
+    state = TrainingState(model, optimizer, rule, scale, average=average, dense=dense, preconditioner=preconditioner)
+    if isinstance(run.optimizer, ImportedOptimizer):  # the engine's own draw nothing
+        draw_alike(optimizer, run.seed, step=lambda: state.step)
+    return state
 
 
 def _build_sum(run: RunSpec, placement: Placement | None, *, device: torch.device, report: Reporter) -> Allreduce:

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel
 
-from trainers.checkpoints.rng_state import capture_rng_state, restore_rng_state, seed_generators
+from trainers.generators.rng_state import capture_rng_state, restore_rng_state
+from trainers.generators.seeds import seed_generators
 from trainers.models.persistent_buffers import persistent_buffers, without_caches
 from trainers.models.statistics import statistics
 from trainers.preconditioners.kfac import KFAC

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.checkpoints import durable_file, rng_state
+from trainers.checkpoints import durable_file
 from trainers.checkpoints.checkpoint_directory import (
     MANIFEST,
     SHARED,
@@ -22,6 +22,8 @@ from trainers.checkpoints.checkpoint_directory import (
     PartState,
     rank_part,
 )
+from trainers.generators.rng_state import capture_rng_state, restore_rng_state
+from trainers.generators.seeds import seed_generators
 
 STATE = {"weights": torch.arange(1000.0), "step": 3, "groups": [{"lr": 0.1, "betas": (0.9, 0.99), "name": None}]}
 
@@ -187,10 +189,10 @@ def test_generators_continue_from_their_captured_state(directory: CheckpointDire
     device = torch.device("cpu")
     random.gauss(0, 1)  # stores the second value of a pair in the generator
     np.random.standard_normal()
-    state = rng_state.capture_rng_state(device)
+    state = capture_rng_state(device)
     (found, _) = read(directory, put(directory, 1, state=state))
     wanted = draws()
-    rng_state.restore_rng_state(found, device)
+    restore_rng_state(found, device)
     assert draws() == wanted
 
 
@@ -208,8 +210,8 @@ def test_the_seed_differs_for_every_rank_and_step() -> None:
     seen = set()
     for rank in range(4):
         for step in (0, 1, 100):
-            rng_state.seed_generators(7, rank=rank, step=step)
+            seed_generators(7, rank=rank, step=step)
             seen.add(tuple(draws()))
     assert len(seen) == 12
-    rng_state.seed_generators(7, rank=3, step=100)
+    seed_generators(7, rank=3, step=100)
     assert tuple(draws()) in seen

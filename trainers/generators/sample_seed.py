@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from numpy.random import SeedSequence
 
+from trainers.generators.seeds import preserved_generators
+
 BITS_64 = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -22,7 +24,6 @@ GOLDEN = 0x9E3779B97F4A7C15
 @contextmanager
 def sample_generators(seed: int, epoch: int) -> Iterator[Callable[[int], None]]:
     """Yield a function that seeds the generators for a sample by its number; restore the generators at the end."""
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
     low, high = SeedSequence([seed, epoch]).generate_state(2).tolist()
     first = low | high << 32
 
@@ -32,12 +33,8 @@ def sample_generators(seed: int, epoch: int) -> Iterator[Callable[[int], None]]:
         np.random.seed(mixed & 0xFFFFFFFF)
         torch.default_generator.manual_seed(mixed >> 1)
 
-    try:
+    with preserved_generators():
         yield seed_sample
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-        torch.set_rng_state(states[2])
 
 
 def _splitmix(state: int) -> int:

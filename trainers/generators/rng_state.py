@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.random import SeedSequence
 
 RngState = dict[str, Any]
 
@@ -38,11 +37,3 @@ def restore_rng_state(state: RngState, device: torch.device) -> None:
     torch.set_rng_state(state["torch"])
     if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], device)
-
-
-def seed_generators(run_seed: int, *, rank: int, step: int) -> None:
-    """Seed every generator, differently for each rank and each step."""
-    words = SeedSequence([run_seed, rank, step]).generate_state(4)
-    random.seed(int(words[0]) << 32 | int(words[1]))
-    np.random.seed(int(words[2]))
-    torch.manual_seed(int(words[3]))
