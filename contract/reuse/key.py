@@ -9,7 +9,7 @@ from contract.reuse.engine_code import engine_code
 from contract.spec.any_run import AnyRun
 
 # fields that decide when a run starts, ends or is tried again and what remains of it, not what it computes
-WITHOUT_EFFECT = frozenset({"retries", "keep", "reuse", "stall_minutes", "system_metrics_s"})
+WITHOUT_EFFECT = frozenset({"retries", "keep", "reuse", "compare_replicas", "stall_minutes", "system_metrics_s"})
 RESOURCES_WITHOUT_EFFECT = frozenset({"minutes", "memory_gb", "account", "qos"})
 
 

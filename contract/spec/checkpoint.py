@@ -24,6 +24,8 @@ class Checkpoint(Spec):
     """Whether to save after the last step too."""
     keep: Count = 2
     """Number of stored checkpoints; older ones are deleted."""
+    accept_new_data: bool = False
+    """Whether to resume with data whose sizes or labels are not those of the checkpoint."""
 
 
 class InitialWeights(Spec):

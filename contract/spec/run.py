@@ -107,6 +107,9 @@ class RunSpec(Spec):
     """Tensor parallelism: how the ranks of one replica share its matrices; null: every rank has the whole net."""
     resources: Resources = Local()
     """The cluster, and the nodes, cpus and devices of each job."""
+    compare_replicas: bool = True
+    """Whether the ranks compare their weights, buffers and optimizer states before the first step, at times, before
+    each checkpoint and at the end; false: for processors of different types, which may round differently."""
     checkpoint: Checkpoint = Checkpoint()
     """When to save."""
     initial_weights: InitialWeights | None = None

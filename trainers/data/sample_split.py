@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
+from trainers.data.labels import labels_at_hand
 from trainers.data.split import Batch, SamplesOf
 from trainers.generators.sample_seed import sample_generators
 
@@ -22,6 +23,10 @@ class SampleSplit:
 
     def __len__(self) -> int:
         return len(self.dataset)
+
+    def target_numbers(self) -> Tensor | None:
+        """Return the labels, if the data set has them at hand."""
+        return labels_at_hand(self.dataset)
 
     @property
     def is_exchanged(self) -> bool:

@@ -23,6 +23,15 @@ class Split(Protocol):
 
 
 @runtime_checkable
+class NumberedTargets(Protocol):
+    """A split that knows numbers from which all its targets follow, such as the targets, without a read of samples."""
+
+    def target_numbers(self) -> Tensor | None:
+        """Return the numbers; None if the split does not know them."""
+        ...
+
+
+@runtime_checkable
 class PixelSplit(Split, Protocol):
     """A split of images whose batches are bytes, which become the net's inputs on its device."""
 
@@ -83,6 +92,10 @@ class TensorSplit:
     def __len__(self) -> int:
         return len(self.y_N)
 
+    def target_numbers(self) -> Tensor:
+        """Return the targets."""
+        return self.y_N
+
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """Return x_BCHW and y_B."""
         return self.x_NCHW[index_B], self.y_N[index_B]
@@ -100,6 +113,10 @@ class GraySplit:
 
     def __len__(self) -> int:
         return len(self.y_N)
+
+    def target_numbers(self) -> Tensor:
+        """Return the targets."""
+        return self.y_N
 
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """Return normalized x_B1HW and y_B."""

@@ -24,6 +24,8 @@ from trainers.recovery.initial_weights import load_initial_weights
 from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.recovery.resume import describe_run, resume
 from trainers.recovery.step_agreement import StepAgreement
+from trainers.replicas.comparison import ReplicaComparison
+from trainers.replicas.data_digest import DataDigest
 from trainers.training.state import TrainingState
 
 REASON = "pause/reason"  # key in the ranks' store: which rank received which signal
@@ -52,6 +54,8 @@ class CheckpointCoordinator:
     store: Store
     device: torch.device
     watch: BackendCollectives
+    data: DataDigest
+    comparison: ReplicaComparison
 
     def __post_init__(self) -> None:
         self._directory = CheckpointDirectory(self.folder.checkpoints, retained=self.run.checkpoint.keep)
@@ -61,7 +65,7 @@ class CheckpointCoordinator:
             rank=self.rank_info.rank,
             world=self.rank_info.world,
             attempt=self.attempt,
-            about=describe_run(self.run),
+            about=describe_run(self.run, self.data),
             departed_ranks=self.state.rule.departed_ranks if self._has_served_center else None,
         )
         self._saved_step = self._complete_step = 0
@@ -74,8 +78,8 @@ class CheckpointCoordinator:
         return not self.state.rule.is_synchronous
 
     def resume(self) -> None:
-        """Load the newest undamaged checkpoint, or start from the beginning if there is none."""
-        found = resume(self._directory, self.run, self.rank_info, self.state, self.device)
+        """Load the newest undamaged checkpoint, or start from the beginning if there is none; compare the replicas."""
+        found = resume(self._directory, self.run, self.rank_info, self.state, self.device, data=self.data)
         if self.run.initial_weights is not None and not (found and found.step):
             load_initial_weights(
                 self.run.initial_weights, self.state, rank=self.rank_info.rank, world=self.rank_info.world
@@ -85,6 +89,7 @@ class CheckpointCoordinator:
             self.report.resumed(found.step, found.notes)
         else:
             self.report.began()
+        self.comparison.compare(found.step if found else 0)
 
     def before_step(self) -> None:
         """Set this rank's requests for the end of the step that follows."""
@@ -93,12 +98,15 @@ class CheckpointCoordinator:
             self._pause_requested = True
         self.agreement.wants_pause = self._pause_requested
         self.agreement.wants_save = self.rank_info.rank == 0 and self._is_due(self.state.step + 1)
+        self.agreement.wants_comparison = self.rank_info.rank == 0 and self.comparison.is_due()
         if self._has_served_center:
             self._decide_for_all()
 
     def after_step(self) -> bool:
         """Save and pause as the ranks agreed at the step just taken; return whether the run pauses."""
         self._report_result()
+        if self.agreement.agreed_comparison:
+            self.comparison.compare(self.state.step)
         if self.agreement.agreed_save or self.agreement.agreed_pause:
             self._save()
         if not self.agreement.agreed_pause:
@@ -111,7 +119,8 @@ class CheckpointCoordinator:
         return True
 
     def finish(self) -> None:
-        """Save at the end of the run if the spec asks for it, and wait until all checkpoints are on disk."""
+        """Compare the replicas, save if the spec asks for it, and wait until all checkpoints are on disk."""
+        self.comparison.compare(self.state.step)
         if self.run.checkpoint.at_end and not (self._has_served_center and self.rank_info.rank):
             self._save()  # a rule may have no exchange at the last step, so a request cannot be relied upon
         self._writer.wait()
@@ -154,6 +163,7 @@ class CheckpointCoordinator:
             return
         if self.rank_info.rank == 0 and (latest := self.folder.latest_attempt()) > self.attempt:
             raise AttemptSuperseded(f"attempt {latest} has begun, so attempt {self.attempt} ends")
+        self.comparison.compare(self.state.step)  # replicas that differ are never stored
         is_replica = self._has_served_center and self.rank_info.rank > 0
         step = self.agreement.agreed_step if is_replica else self.state.step
         shared = {} if is_replica else self.state.shared_state()

@@ -14,12 +14,14 @@ from trainers.collectives.json_exchange import broadcast_json
 from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.checkpoint_reading import Parts, read_together, share_of_ranks
 from trainers.recovery.mean_buffers import mean_buffers
+from trainers.recovery.same_data import check_same_data
+from trainers.replicas.data_digest import DataDigest
 from trainers.rules.rule import Rule
 from trainers.training.state import TrainingState
 
 # fields that may change between attempts: they decide where and how a run is computed, not its result; a run whose
 # schedule does not depend on the total number of epochs may also get more of them
-CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint", "tensor"})
+CHANGEABLE_FIELDS = frozenset({"resources", "collective", "checkpoint", "compare_replicas", "tensor"})
 
 
 class ResumePoint(NamedTuple):
@@ -30,11 +32,17 @@ class ResumePoint(NamedTuple):
 
 
 def resume(
-    directory: CheckpointDirectory, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device
+    directory: CheckpointDirectory,
+    run: RunSpec,
+    rank_info: RankInfo,
+    state: TrainingState,
+    device: torch.device,
+    *,
+    data: DataDigest,
 ) -> ResumePoint | None:
     """Load the newest undamaged checkpoint, the same on all ranks, into `state`; return None if there is none at all.
 
-    Raise ValueError if it belongs to another run.
+    Raise ValueError if it belongs to another run, or if this attempt has other data than `data` and may not have them.
     """
     names = broadcast_json(directory.list_complete() if rank_info.rank == 0 else None)
     notes: list[str] = []
@@ -46,13 +54,15 @@ def resume(
             if rank_info.rank == 0:
                 directory.mark_damaged(name)
             continue
+        _check_same_run(found.manifest, run)
+        notes += check_same_data(found.manifest, data, accepts_new=run.checkpoint.accept_new_data)
         return ResumePoint(_load(found, run, rank_info, state, device), notes + _notes(found.manifest, rank_info, run))
     return ResumePoint(0, notes) if notes else None
 
 
-def describe_run(run: RunSpec) -> dict[str, Any]:
-    """Return what a checkpoint's manifest stores about its run."""
-    return {"spec": run.model_dump(mode="json")}
+def describe_run(run: RunSpec, data: DataDigest) -> dict[str, Any]:
+    """Return what a checkpoint's manifest stores about its run and the data of its attempt."""
+    return {"spec": run.model_dump(mode="json"), "data": data}
 
 
 def _ranks_to_read(manifest: Manifest, *, rank_info: RankInfo, rule: Rule) -> Sequence[int]:
@@ -68,7 +78,6 @@ def _ranks_to_read(manifest: Manifest, *, rank_info: RankInfo, rule: Rule) -> Se
 
 def _load(parts: Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device) -> int:
     manifest, shared, rank_states = parts
-    _check_same_run(manifest, run)
     if state.rule.replicas_differ and not rank_states:
         step = run.steps if rank_info.rank in shared["finished"] else manifest.step
         state.load_center(step, shared, seed=run.seed, rank=rank_info.rank)

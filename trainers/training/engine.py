@@ -20,6 +20,7 @@ from trainers.build.models import build_model
 from trainers.build.normalization import set_up_batch_norm
 from trainers.build.optimizers import build_loss_scale, build_optimizer, note_on_skip
 from trainers.build.preconditioners import build_preconditioner, describe_preconditioner
+from trainers.build.replicas import build_comparison, build_data_comparers
 from trainers.build.rules import build_rule
 from trainers.build.schedules import build_schedule
 from trainers.build.tasks import build_metrics, build_task, measures_of_loss, numbers_per_sample
@@ -41,6 +42,7 @@ from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rendezvous import exchange_hosts, join_process_group
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
 from trainers.recovery.preemption_signal import PreemptionSignal
+from trainers.replicas.data_digest import compare_data, digest_data
 from trainers.tensor.dense_state import DenseState
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
@@ -70,6 +72,7 @@ def train(
         threads, features = torch.get_num_threads(), run.resources.features
         report_binding(folder, attempt, rank_info, store, threads=threads, constraint=features)
     loop = make_loop(run, rank_info, device=device, report=report)
+    compare_data(loop.data, build_data_comparers(run, rank_info))
     loop.coordinator = _make_coordinator(
         loop, folder, attempt, rank_info, preemption=preemption, store=store, device=device
     )
@@ -93,6 +96,7 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
     train_split, heldout = build_data(
         run.data, run.seed, augmentation=run.augmentation, bad_images=report.folder.bad_images
     )
+    data = digest_data(train_split, heldout)
     placement = build_placement(run, rank_info, timed=partial(timer.wrap, metric_names.COMMUNICATION_S))
     state = _make_state(run, rank_info, placement, device=device, report=report, timer=timer)
     model, rule, mesh = state.model, state.rule, placement.mesh if placement else None
@@ -128,6 +132,8 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
             has_details=run.preconditioner is not None,
         ),
         report=report,
+        data=data,
+        comparison=build_comparison(run, state, rank_info, placement),
     )
 
 
@@ -248,4 +254,6 @@ def _make_coordinator(
         store=PrefixStore("checkpoints", store),
         device=device,
         watch=loop.evaluation.watch,
+        data=loop.data,
+        comparison=loop.comparison,
     )

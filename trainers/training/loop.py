@@ -18,6 +18,8 @@ from trainers.progress.reporter import Reporter
 from trainers.progress.step_metrics import StepMeasurement, StepMetrics
 from trainers.progress.timer import Timer
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
+from trainers.replicas.comparison import ReplicaComparison
+from trainers.replicas.data_digest import DataDigest
 from trainers.schedules.schedule import Schedule
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation, recalibrate
@@ -45,6 +47,8 @@ class TrainingLoop:
     timer: Timer
     metrics: StepMetrics
     report: Reporter
+    data: DataDigest
+    comparison: ReplicaComparison
     coordinator: CheckpointCoordinator | None = None  # None: nothing is saved, and signals are ignored
     _start_s: float = 0.0  # by the performance counter, as if all attempts had been one
     _lost: set[int] = field(default_factory=set)  # ranks without which this attempt has continued

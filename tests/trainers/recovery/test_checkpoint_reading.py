@@ -74,7 +74,7 @@ def save(path: Path, saved_world: int, *, norm: bool = True, step: int = 7) -> d
         for rank in range(saved_world):
             statistics = {name: tensor + rank for name, tensor in own["buffers"].items()}
             sums[rank_part(rank)] = directory.write_part(step, 1, rank_part(rank), own | {"buffers": statistics})
-        directory.write_manifest(Manifest(step, 1, saved_world, describe_run(run_of(saved_world)), sums))
+        directory.write_manifest(Manifest(step, 1, saved_world, describe_run(run_of(saved_world), {}), sums))
         sent: list[Any] = [shared, own["buffers"]]
     else:
         sent = [None, None]
@@ -102,7 +102,7 @@ def resume_counted(path: str, saved_world: int) -> tuple[dict[str, int], bool]:
     directory = CheckpointDirectory(folder / "checkpoints", retained=2)
     counts = count_opens(directory.folder(7, 1))
     info = local_rank_info(rank, WORLD)
-    found = resume(directory, run_of(WORLD), info, state, CPU)
+    found = resume(directory, run_of(WORLD), info, state, CPU, data={})
     assert found is not None
     counted = dict(counts)
     mean = rank if saved_world == WORLD else (saved_world - 1) / 2
@@ -179,7 +179,7 @@ def resume_torn(path: str, torn: str) -> tuple[int, list[str], bool]:
         os.truncate(directory.folder(9, 1) / torn, (directory.folder(9, 1) / torn).stat().st_size - 9)
     dist.barrier()
     state = state_of(folder)
-    found = resume(directory, run_of(WORLD), local_rank_info(rank, WORLD), state, CPU)
+    found = resume(directory, run_of(WORLD), local_rank_info(rank, WORLD), state, CPU, data={})
     assert found is not None
     return found.step, found.notes, equal(state.shared_state()["parameters"], saved["shared"]["parameters"])
 
@@ -213,7 +213,7 @@ def resume_without_rank_0(path: str) -> str:
 
         bytes_broadcast._broadcast = end
     try:
-        resume(directory, run_of(WORLD), local_rank_info(rank, WORLD), state, CPU)
+        resume(directory, run_of(WORLD), local_rank_info(rank, WORLD), state, CPU, data={})
     except RuntimeError as error:
         return str(error)
     return ""

@@ -44,6 +44,10 @@ class Images:
     def __len__(self) -> int:
         return len(self.source.labels)
 
+    def target_numbers(self) -> Tensor:
+        """Return the classes."""
+        return self.source.labels
+
     @property
     def is_exchanged(self) -> bool:
         """Return whether the ranks exchange images before every epoch."""

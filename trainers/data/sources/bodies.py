@@ -41,6 +41,10 @@ class Bodies:
     def __len__(self) -> int:
         return self._length
 
+    def target_numbers(self) -> Tensor:
+        """Return what the cubes are drawn from."""
+        return torch.tensor([self._edge, self._first, self._seed])
+
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """Return x_BCZYX and the class of each voxel, y_BZYX."""
         shape = self._edge, self._edge, self._edge

@@ -32,6 +32,10 @@ class Synthetic:
     def __len__(self) -> int:
         return self.length
 
+    def target_numbers(self) -> Tensor:
+        """Return the first number and the count of classes, of which the targets follow."""
+        return torch.tensor([self.first, len(self.pattern_KCGG)])
+
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """Return x_BCHW and y_B."""
         i_B = index_B + self.first

@@ -22,6 +22,10 @@ class ByteWindows:
     def __len__(self) -> int:
         return len(self.window_NW)
 
+    def target_numbers(self) -> Tensor:
+        """Return the windows, which are inputs and targets."""
+        return self.window_NW
+
     def batch(self, index_B: Tensor) -> tuple[Tensor, Tensor]:
         """Return tokens_BT and next_BT, the token after each of them."""
         window_BW = self.window_NW[index_B].long()

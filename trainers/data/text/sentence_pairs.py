@@ -40,6 +40,10 @@ class Pairs:
     def __len__(self) -> int:
         return len(self._source)
 
+    def target_numbers(self) -> Tensor:
+        """Return the lengths: the targets are a tensor for each pair."""
+        return self.length_N
+
     def batch(self, index_B: Tensor) -> Batch:
         """Return (source_BS, target_in_BT), target_out_BT."""
         source_BS, target_in_BT, target_out_BT = (
