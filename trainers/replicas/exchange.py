@@ -14,7 +14,7 @@ from trainers.replicas.difference import Difference, first_difference
 from trainers.replicas.values import Value, Values
 
 PAGE = 500  # values in a message, which is so far below the limit of gather_json
-MAX_NAME = 200
+MAX_NAME = 200  # characters
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,17 @@ def _digest_of_all(values: Values) -> torch.Tensor:
 
 
 def _gather(values: Values, comparers: Comparers) -> list[Values]:
-    own = [(name[:MAX_NAME], *value) for name, value in values.items()]
+    own = [(_cut(name), *value) for name, value in values.items()]
     most = max(gather_json(len(own), comparers.group))
     found: list[Values] = [{} for _ in comparers.ranks]
     for begin in range(0, most, PAGE):
         for of_rank, page in zip(found, gather_json(own[begin : begin + PAGE], comparers.group), strict=True):
             of_rank |= {name: Value(*value) for name, *value in page}
     return found
+
+
+def _cut(name: str) -> str:
+    """Return a long name without its middle, and with a hash in its place, so that names remain different."""
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[: MAX_NAME // 2]}...{sha256(name.encode()).hexdigest()[:8]}...{name[-MAX_NAME // 2 :]}"

@@ -14,7 +14,7 @@ LENGTHS = (0, 1, 2, 5, 64, 1009)
 TYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 
-def allreduces(world: int) -> dict[str, Allreduce]:
+def allreduces(world: int, wire: torch.dtype | None = None) -> dict[str, Allreduce]:
     """Return every algorithm in every different shape on one host, and on two hosts if the plan depends on hosts."""
     ranks = range(world)
     one, two = [ranks], [part for part in (ranks[: world // 2], ranks[world // 2 :]) if part]
@@ -24,7 +24,7 @@ def allreduces(world: int) -> dict[str, Allreduce]:
     plans |= {f"{k} colors": colors.plan(one, k=k) for k in (2, 3, 4) if k <= world}
     plans |= {f"groups of {size}": hierarchical.plan(one, group=size) for size in (2, 3, 4) if size <= world}
     plans |= {f"{servers} servers": server.plan(one, servers=servers) for servers in sorted({1, min(2, world), world})}
-    return {name: make_allreduce(plan, chunks=plan.chunks) for name, plan in plans.items()}
+    return {name: make_allreduce(plan, chunks=plan.chunks, wire=wire) for name, plan in plans.items()}
 
 
 def part(rank: int, length: int, dtype: torch.dtype) -> Tensor:
@@ -58,6 +58,27 @@ def test_every_plan_gives_the_backends_sum_with_the_same_bits_on_every_rank(worl
         assert torch.equal(x_N, again_N), case
         for other in results[1:]:
             assert torch.equal(x_N, other[case][0]), case
+
+
+def sum_large() -> dict[tuple[str, torch.dtype | None], Tensor]:
+    """Return the sums of a vector of many chunks by the backend, and by each plan with each format of messages."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    out = {}
+    for wire in (None, torch.bfloat16, torch.float16):
+        for name, allreduce in allreduces(world, wire).items():
+            out[name, wire] = part(rank, 10_007, torch.float32)
+            allreduce(out[name, wire])
+    out["native", None] = part(rank, 10_007, torch.float32)
+    dist.all_reduce(out["native", None])
+    return out
+
+
+@pytest.mark.parametrize("world", [2, 3, 4])
+def test_the_backend_and_every_plan_with_every_wire_give_the_same_bits_on_every_rank(world: int) -> None:
+    """Replicas that apply sums of different bits would differ after one step."""
+    first, *others = on_ranks(world, sum_large)
+    for case, x_N in first.items():
+        assert all(torch.equal(x_N, other[case]) for other in others), case
 
 
 def sum_integers() -> list[Tensor]:
