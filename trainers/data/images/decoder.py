@@ -21,6 +21,7 @@ from torch.nn.functional import interpolate
 
 from trainers.data.images.crop import Box
 from trainers.data.images.jpeg_part import cut_part
+from trainers.data.images.rgb import to_rgb
 
 try:
     import simplejpeg
@@ -57,7 +58,7 @@ def decode_pixels(content: bytes) -> Pixels:
         except ValueError:
             pass  # Pillow has the last word
     with Image.open(BytesIO(content)) as image:
-        return np.asarray(image.convert("RGB"))
+        return np.asarray(to_rgb(image))
 
 
 def _view_ppm(content: bytes) -> Pixels | None:
@@ -125,7 +126,7 @@ def _decode_by_pillow(content: bytes, choose: ChooseBox, size: int) -> Tensor:
         drafted = image.draft("RGB", (width // factor, height // factor))
         # not the quotient of the sizes: a reduced image has a whole pixel where its last block has less
         scale = drafted[1][2] / width if drafted else 1.0
-        return _resize_by_pillow(image.convert("RGB"), _scale(box, scale), size)
+        return _resize_by_pillow(to_rgb(image), _scale(box, scale), size)
 
 
 def _resize_by_pillow(image: Image.Image, box: Box, size: int) -> Tensor:
