@@ -181,6 +181,14 @@ def drop_labels(path: Path) -> None:
         np.savez(changed, **arrays)
 
 
+def ignore_a_label(path: Path) -> None:
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    arrays["train_label"][7] = -100
+    with path.open("wb") as changed:
+        np.savez(changed, **arrays)
+
+
 @pytest.mark.parametrize(
     ("damage", "name", "message"),
     [
@@ -188,6 +196,7 @@ def drop_labels(path: Path) -> None:
         (cut, INDEX, r"index.npz cannot be read \(.*write the shards or their index again"),
         (swap_format, INDEX, r"has format 2, and this version reads format 1"),
         (drop_labels, INDEX, r"has no array 'val_label'"),
+        (ignore_a_label, INDEX, r"index.npz has labels other than 0 to 1: write the index again"),
         (Path.unlink, "train/00003.tar", r"train/00003.tar cannot be read \(No such file or directory\)"),
         (cut, "val/00000.tar", r"val/00000.tar has \d+ bytes, and .* says \d+: it is not whole"),
     ],

@@ -17,6 +17,7 @@ from trainers.data.images.image_folder import check_counts, list_images
 from trainers.data.images.image_list import select_listed
 from trainers.data.images.image_split import Images, new_bad_marks
 from trainers.data.images.sent_list import FolderLists, list_once
+from trainers.data.label_search import search_labels
 from trainers.data.memory_store.sample_store import Files, SampleStore
 from trainers.data.sample_split import SampleSplit, check_dataset, check_sample
 from trainers.data.shards.shard_index import read_index
@@ -111,10 +112,12 @@ def _build_own(choice: choices.ImportedData, seed: int) -> tuple[Split, Split]:
     names = f"the training set of {choice.function}", f"the held-out set of {choice.function}"
     for dataset, name, samples in zip(made, names, (choice.train_samples, choice.heldout_samples), strict=True):
         check_dataset(dataset, name, samples=samples)
-    splits = SampleSplit(made[0], names[0], seed), SampleSplit(made[1], names[1], seed)
-    for split in splits:
-        check_sample(split, tuple(choice.shape), choice.classes)
-    return splits
+    train, heldout = (SampleSplit(of, name, seed, classes=choice.classes) for of, name in zip(made, names, strict=True))
+    rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
+    for split in (train, heldout):
+        check_sample(split, tuple(choice.shape))
+        search_labels(split, rank=rank, world=world)
+    return train, heldout
 
 
 def _build_pairs(choice: choices.Pairs) -> tuple[Split, Split]:

@@ -1,40 +1,32 @@
-"""The labels of a user's data set, if it has them all at hand, so that no sample need be read."""
+"""The labels of a user's samples: numbers of classes, which are checked in every batch."""
 
-from typing import Any
-
-import numpy as np
-import torch
 from torch import Tensor
-from torch.utils.data import ConcatDataset, Subset, TensorDataset
 
-NAMES = "targets", "labels"  # of the attribute, as torchvision's sets and those of users call it
-
-
-def labels_at_hand(dataset: Any) -> Tensor | None:
-    """Return the label of every sample, as the set has it, without transforms; None if they are not at hand."""
-    if isinstance(dataset, Subset):
-        every = labels_at_hand(dataset.dataset)
-        return None if every is None else every[torch.as_tensor(dataset.indices, dtype=torch.int64)]
-    if isinstance(dataset, ConcatDataset):
-        parts = [labels for one in dataset.datasets if (labels := labels_at_hand(one)) is not None]
-        fits = len(parts) == len(dataset.datasets) and len({(part.dtype, part.shape[1:]) for part in parts}) == 1
-        return torch.cat(parts) if fits else None
-    if isinstance(dataset, TensorDataset):
-        return dataset.tensors[1] if len(dataset.tensors) == 2 else None
-    for name in NAMES:
-        labels = _as_tensor(getattr(dataset, name, None))
-        if labels is not None and labels.dim() and len(labels) == len(dataset):
-            return labels
-    return None
+IGNORED = "a label that is to be ignored needs an own loss and `classes: null`"
 
 
-def _as_tensor(labels: Any) -> Tensor | None:
-    if isinstance(labels, Tensor | None):
-        return labels
-    if not isinstance(labels, list | tuple | np.ndarray):
-        return None
-    try:
-        array = np.asarray(labels)
-    except ValueError:  # lists of different lengths
-        return None
-    return torch.from_numpy(np.ascontiguousarray(array)) if array.dtype.kind in "biuf" else None
+def to_labels(target_B: Tensor, number_B: Tensor, *, classes: int, of: str) -> Tensor:
+    """Return the labels of a batch as int64, whatever type of integers they have.
+
+    number_B: the numbers of the samples; of: the name of their set. Raise ValueError, which names the sample, if a
+    label is no class: torch would ignore -100, so that other samples weigh more, and a GPU does not say what is wrong.
+    """
+    if target_B.is_floating_point() or target_B.is_complex():
+        found = str(target_B.dtype).removeprefix("torch.")
+        raise ValueError(f"a target of {of} is no number of a class but {found}, and the spec states {classes} classes")
+    label_B = target_B.long()
+    if label_B.numel():
+        least, largest = label_B.aminmax()
+        if least < 0 or largest >= classes:
+            raise ValueError(_describe(label_B, number_B, classes=classes, of=of))
+    return label_B
+
+
+def _describe(label_B: Tensor, number_B: Tensor, *, classes: int, of: str) -> str:
+    """Name the first sample with a wrong label; a sample of a volume has a label for each voxel."""
+    label_BV = label_B.reshape(len(label_B), -1)
+    is_wrong_BV = (label_BV < 0) | (label_BV >= classes)
+    first = int(is_wrong_BV.any(dim=1).nonzero()[0])
+    label = int(label_BV[first][is_wrong_BV[first]][0])
+    sample = f"sample {int(number_B[first])} of {of}"
+    return f"label {label} of {sample}: the {classes} classes are 0 to {classes - 1}; {IGNORED}"

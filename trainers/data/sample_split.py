@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from trainers.data.labels import labels_at_hand
+from trainers.data.labels import to_labels
 from trainers.data.split import Batch, SamplesOf
 from trainers.generators.sample_seed import sample_generators
 
@@ -20,13 +21,10 @@ class SampleSplit:
     name: str
     seed: int
     epoch: int = 0
+    classes: int | None = None  # if the targets are labels: their number
 
     def __len__(self) -> int:
         return len(self.dataset)
-
-    def target_numbers(self) -> Tensor | None:
-        """Return the labels, if the data set has them at hand."""
-        return labels_at_hand(self.dataset)
 
     @property
     def is_exchanged(self) -> bool:
@@ -43,7 +41,10 @@ class SampleSplit:
         return replace(self, epoch=epoch)
 
     def batch(self, index_B: Tensor) -> Batch:
-        """Return the inputs and the targets; raise TypeError if a sample is not a pair of an input and a target."""
+        """Return the inputs and the targets.
+
+        Raise TypeError if a sample is not a pair of an input and a target, and ValueError if a label is no class.
+        """
         samples = []
         with sample_generators(self.seed, self.epoch) as seed_sample:
             for number in index_B.tolist():
@@ -57,13 +58,18 @@ class SampleSplit:
         if not all(isinstance(part, Tensor) for part in [target, *(parts if isinstance(parts, tuple) else [parts])]):
             message = "inputs and targets must be tensors, numbers, NumPy arrays, or tuples of them"
             raise TypeError(f"the samples of {self.name} do not form a batch of tensors: {message}")
+        if self.classes is not None:
+            target = to_labels(target, index_B, classes=self.classes, of=self.name)
         return parts, target
 
     def _sample(self, number: int) -> tuple[Any, Any]:
         sample = self.dataset[number]
         if not isinstance(sample, tuple | list) or len(sample) != 2:
             raise TypeError(f"sample {number} of {self.name} is a {type(sample).__name__}, not a pair (input, target)")
-        return sample[0], sample[1]
+        inputs, target = sample
+        if self.classes is not None and isinstance(target, np.integer):
+            target = int(target)  # torch makes no batch of some of NumPy's integers
+        return inputs, target
 
 
 def check_dataset(dataset: Any, name: str, *, samples: int) -> None:
@@ -75,18 +81,17 @@ def check_dataset(dataset: Any, name: str, *, samples: int) -> None:
         raise ValueError(f"{name} has {len(dataset)} samples, and the spec states {samples}")
 
 
-def check_sample(split: SampleSplit, shape: tuple[int, ...], classes: int | None) -> None:
-    """Raise ValueError if the first sample has another shape than `shape`, or no class below `classes`."""
+def check_sample(split: SampleSplit, shape: tuple[int, ...]) -> None:
+    """Raise ValueError if the first sample has another shape than `shape`, or no class where the split has classes."""
     inputs, target = split.batch(torch.zeros(1, dtype=torch.int64))
     first = inputs[0] if isinstance(inputs, tuple) else inputs
     if tuple(first.shape[1:]) != shape:
         found, stated = list(first.shape[1:]), list(shape)
         raise ValueError(f"an input of {split.name} has the shape {found}, and the spec states {stated}")
-    if classes is None:
-        return
     each = (1, *shape[1:]) if len(shape) == 4 and target.dim() > 1 else (1,)  # of a volume's voxels, or of the sample
-    if target.shape != each or target.is_floating_point():
-        raise ValueError(f"a target of {split.name} is no number of a class, but the spec states {classes} classes")
-    for worst in (int(target.min()), int(target.max())):
-        if not 0 <= worst < classes:
-            raise ValueError(f"sample 0 of {split.name} has the class {worst}; the {classes} classes begin at 0")
+    if split.classes is not None and target.shape != each:
+        found = list(target.shape[1:])
+        raise ValueError(
+            f"a target of {split.name} is no number of a class but has the shape {found}, "
+            f"and the spec states {split.classes} classes"
+        )

@@ -26,8 +26,8 @@ class Split(Protocol):
 class NumberedTargets(Protocol):
     """A split that knows numbers from which all its targets follow, such as the targets, without a read of samples."""
 
-    def target_numbers(self) -> Tensor | None:
-        """Return the numbers; None if the split does not know them."""
+    def target_numbers(self) -> Tensor:
+        """Return the numbers."""
         ...
 
 

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from trainers.data.augmented_split import AugmentedSplit
+from trainers.data.label_search import shown_labels
+from trainers.data.sample_split import SampleSplit
 from trainers.data.split import NumberedTargets, Split
 from trainers.replicas.exchange import Comparers, find_difference
 from trainers.replicas.values import Value, Values, describe
@@ -54,10 +56,17 @@ def differences(saved: Mapping[str, Any], here: DataDigest) -> Iterator[str]:
 def _digest_set(split: Split) -> dict[str, Any]:
     if isinstance(split, AugmentedSplit):  # it changes inputs alone
         split = split.split
-    numbers = split.target_numbers() if isinstance(split, NumberedTargets) else None
+    numbers = _numbers_of(split)
     read = "all" if numbers is not None else str(SAMPLES)
     values = describe([("labels", numbers if numbers is not None else _read_some(split))])
     return {"samples": len(split), "labels": sha256(repr(values).encode()).hexdigest()[:16], "read": read}
+
+
+def _numbers_of(split: Split) -> Tensor | None:
+    """Return numbers from which all targets follow; None if the samples must be read."""
+    if isinstance(split, SampleSplit):
+        return shown_labels(split.dataset)
+    return split.target_numbers() if isinstance(split, NumberedTargets) else None
 
 
 def _read_some(split: Split) -> list[Tensor]:

@@ -79,7 +79,11 @@ def read_index(root: Path) -> ShardSet:
     """Return the images of a folder of shards; raise ShardError if the index or a tar file is missing or not whole."""
     arrays = _load(root)
     train, heldout = (_make_split(root, split, arrays) for split in SPLITS)
-    return ShardSet(train, heldout, int(arrays["classes"]))
+    classes = int(arrays["classes"])
+    for images in (train, heldout):
+        if len(images) and not 0 <= int(images.labels.min()) <= int(images.labels.max()) < classes:
+            raise ShardError(f"{root / INDEX} has labels other than 0 to {classes - 1}: write the index again")
+    return ShardSet(train, heldout, classes)
 
 
 def check_hashes(root: Path) -> int:
