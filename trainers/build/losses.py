@@ -6,13 +6,14 @@ import torch
 from torch import nn
 
 from contract.spec.choices import losses as choices
-from contract.spec.choices.data import Sentences, Text
+from contract.spec.choices.data import Sentences, Text, Tokens
 from contract.spec.run import RunSpec
 from trainers.build.imported import make_callable
 from trainers.data.text.vocabulary import PADDING
 from trainers.generators.seeds import alike
 from trainers.losses.cross_entropy import CrossEntropy
 from trainers.losses.heads import Heads
+from trainers.losses.least_outputs import CheckedLoss, LeastOutputs
 from trainers.losses.loss import Loss
 from trainers.losses.own_loss import OwnLoss
 from trainers.losses.tokens import TokenCrossEntropy
@@ -30,7 +31,19 @@ def build_loss(run: RunSpec, model: nn.Module, mesh: Mesh | None = None) -> Loss
         return ShardedCrossEntropy(mesh)
     one_head = _build_for_one_head(run, model)
     weight = getattr(model, "aux_weight", None)
-    return one_head if weight is None else Heads(one_head, weight=weight)
+    loss = one_head if weight is None else Heads(one_head, weight=weight)
+    least = least_outputs(run)
+    return loss if least is None else CheckedLoss(loss, least)
+
+
+def least_outputs(run: RunSpec) -> LeastOutputs | None:
+    """Return how many outputs the data need; None: the user's own loss decides."""
+    if isinstance(run.loss, choices.ImportedLoss):
+        return None
+    if isinstance(run.data, Tokens):
+        return LeastOutputs(run.data.vocabulary, -1, f"a vocabulary of {run.data.vocabulary}")
+    classes = run.data.classes
+    return None if classes is None else LeastOutputs(classes, 1, f"{classes} classes")
 
 
 def _build_for_one_head(run: RunSpec, model: nn.Module) -> Loss:

@@ -11,9 +11,10 @@ from contract.spec.choices.losses import ImportedLoss
 from contract.spec.choices.models import UNet3D
 from contract.spec.run import RunSpec
 from trainers.build.imported import make_callable
-from trainers.build.losses import build_own_loss
+from trainers.build.losses import build_own_loss, least_outputs
 from trainers.data.text.vocabulary import PADDING
 from trainers.generators.seeds import alike
+from trainers.tasks.checked_task import CheckedTask
 from trainers.tasks.classification import Classification
 from trainers.tasks.language_model import LanguageModel
 from trainers.tasks.own_metrics import OwnMetrics
@@ -29,6 +30,11 @@ def build_task(run: RunSpec, device: torch.device, mesh: Mesh | None = None) -> 
     """Return the task of the run's data and loss; `mesh`: of the ranks over which logits are cut."""
     if mesh is not None:
         return ShardedLanguageModel(mesh)
+    task, least = _build_unchecked(run, device), least_outputs(run)
+    return task if least is None else CheckedTask(task, least)
+
+
+def _build_unchecked(run: RunSpec, device: torch.device) -> Task:
     if isinstance(run.loss, ImportedLoss):
         has_classes = not isinstance(run.data, Tokens | Bodies) and run.data.classes is not None
         return OwnTask(build_own_loss(run.loss, device, seed=run.seed), has_classes=has_classes)
