@@ -6,10 +6,13 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from trainers.data.float_types import FloatTypes
+
 Inputs = Tensor | tuple[Tensor, ...]
 Batch = tuple[Inputs, Tensor]  # the inputs of the model, and the target
 SamplesOf = Callable[[range], Tensor]  # ranks -> number_RS: the samples that each of these ranks uses in an epoch
 DeviceBatch = tuple[tuple[Tensor, ...], Tensor]  # a batch on its device; also a single input is a tuple
+UNCHANGED = FloatTypes()
 
 
 class Split(Protocol):
@@ -63,20 +66,25 @@ class StagedSplit(Split, Protocol):
         ...
 
 
-def to_device(batch: Batch, split: Split, device: torch.device, *, channels_last: bool = False) -> DeviceBatch:
-    """Copy a batch of a split to a device; with `channels_last` its images use that memory format."""
+def to_device(
+    batch: Batch, split: Split, device: torch.device, *, channels_last: bool = False, types: FloatTypes = UNCHANGED
+) -> DeviceBatch:
+    """Copy a batch of a split to a device; with `channels_last` its images use that memory format.
+
+    `types`: of the net, to which inputs and targets are converted, after the copy, so that the host does not wait.
+    """
     inputs, target = batch
-    moved_target = target.to(device, non_blocking=True)
+    moved_target = types.convert(target.to(device, non_blocking=True))
     normalize = getattr(split, "normalize", None)  # of a PixelSplit; isinstance takes ten times as long
     if normalize is not None:
         assert isinstance(inputs, Tensor)
         # the memory format changes after the copy, because a copy that changes it first makes another on the host
         layout = torch.channels_last if channels_last else torch.contiguous_format
         pixels_BCHW = inputs.to(device, non_blocking=True).contiguous(memory_format=layout)
-        return (normalize(pixels_BCHW),), moved_target
+        return (types.convert(normalize(pixels_BCHW)),), moved_target
     parts = (inputs,) if isinstance(inputs, Tensor) else inputs
-    moved = tuple(part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
-    return moved, moved_target
+    moved = (part.to(device, non_blocking=True, memory_format=_layout(part, channels_last)) for part in parts)
+    return tuple(types.convert(part) for part in moved), moved_target
 
 
 def _layout(part: Tensor, channels_last: bool) -> torch.memory_format:

@@ -10,8 +10,9 @@ from torch import Tensor
 from contract.spec.batch_schedule import BatchSchedule, Position
 from contract.spec.batch_size import split_into_passes
 from trainers.data import sampler
+from trainers.data.float_types import FloatTypes
 from trainers.data.loader import Batches, Loader
-from trainers.data.split import DeviceBatch, OrderedSplit, SamplesOf, Split, StagedSplit, to_device
+from trainers.data.split import UNCHANGED, DeviceBatch, OrderedSplit, SamplesOf, Split, StagedSplit, to_device
 from trainers.ranks.rank_info import RankInfo
 from trainers.training.staging import Staging
 
@@ -31,13 +32,17 @@ class DataFeed:
         device: torch.device,
         micro_batch: int | None = None,
         channels_last: bool = False,
+        types: FloatTypes = UNCHANGED,
         loader: Loader | None = None,
         before_next: Callable[[], None] | None = None,
     ) -> None:
-        """`before_next`: called before the first batches of the next epoch are loaded, while an epoch still runs."""
+        """`before_next`: called before the first batches of the next epoch are loaded, while an epoch still runs.
+
+        `types`: the floating-point types of the net, to which samples are converted.
+        """
         self._split, self._batch_schedule, self._seed = split, batch_schedule, seed
         self._rank_info, self._device = rank_info, device
-        self._micro_batch, self._channels_last = micro_batch, channels_last
+        self._micro_batch, self._channels_last, self._types = micro_batch, channels_last, types
         self.loader, self._before_next = loader or Loader(), before_next
         self._next: tuple[Position, Batches] | None = None  # the batches of the next epoch, which are loaded ahead
         self._staging: Staging | None = None  # the exchange before the next epoch
@@ -132,7 +137,7 @@ class DataFeed:
     def _read(self, batches: Batches) -> Generator[DeviceBatch]:
         with closing(batches):
             for batch in batches:
-                yield to_device(batch, self._split, self._device, channels_last=self._channels_last)
+                yield to_device(batch, self._split, self._device, channels_last=self._channels_last, types=self._types)
 
     def _indices(self, start: Position) -> Iterator[Tensor]:
         """Yield the indices of this rank's samples in each pass from a position on."""

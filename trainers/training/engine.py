@@ -27,8 +27,9 @@ from trainers.build.tasks import build_metrics, build_task, measures_of_loss, nu
 from trainers.build.tensor import Placement, build_placement, hosts_of_replicas, put_on_mesh, rank_among_replicas
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.timeout import BackendCollectives
+from trainers.data.float_types import FloatTypes
 from trainers.data.loader import Loader
-from trainers.data.split import Split
+from trainers.data.split import UNCHANGED, Split
 from trainers.generators.seeds import draw_alike, seed_generators
 from trainers.progress.rank_stats import RankStats
 from trainers.progress.reporter import Reporter
@@ -100,6 +101,7 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
     placement = build_placement(run, rank_info, timed=partial(timer.wrap, metric_names.COMMUNICATION_S))
     state = _make_state(run, rank_info, placement, device=device, report=report, timer=timer)
     model, rule, mesh = state.model, state.rule, placement.mesh if placement else None
+    types = FloatTypes.of(model)
     data_rank = rank_among_replicas(rank_info, placement, replicas=run.replicas)
     evaluation = Evaluation(
         heldout,
@@ -111,26 +113,25 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
         watch=watch,
         metrics=build_metrics(run),
         channels_last=run.channels_last,
+        types=types,
         measures=partial(measures_of_loss, run),
         part=(data_rank.rank, data_rank.world) if placement else None,
     )
     evaluates = rule.is_synchronous or rank_info.rank == 0
     load_evaluation = partial(evaluation.load_ahead, alone=not rule.is_synchronous) if evaluates else None
+    feed = make_feed(
+        run, train_split, data_rank, device=device, types=types, loader=loader, before_next=load_evaluation
+    )
+    world = rank_info.world if rule.is_synchronous else 1
     return TrainingLoop(
         run,
         state,
         step=TrainingStep(model, build_loss(run, model, mesh), rule, precision=precision, scale=state.scale),
-        feed=make_feed(run, train_split, data_rank, device=device, loader=loader, before_next=load_evaluation),
+        feed=feed,
         schedule=build_schedule(run),
         evaluation=evaluation,
         timer=timer,
-        metrics=StepMetrics(
-            report,
-            world=rank_info.world if rule.is_synchronous else 1,
-            device=device,
-            watch=watch,
-            has_details=run.preconditioner is not None,
-        ),
+        metrics=_make_metrics(run, report, world=world, device=device, watch=watch),
         report=report,
         data=data,
         comparison=build_comparison(run, state, rank_info, placement),
@@ -150,10 +151,11 @@ def make_feed(
     rank_info: RankInfo,
     *,
     device: torch.device,
+    types: FloatTypes = UNCHANGED,
     loader: Loader | None = None,
     before_next: Callable[[], None] | None = None,
 ) -> DataFeed:
-    """Return the feed of this rank's training samples."""
+    """Return the feed of this rank's training samples, converted to the types of the net."""
     return DataFeed(
         split,
         run.batch_schedule,
@@ -164,7 +166,16 @@ def make_feed(
         loader=loader,
         before_next=before_next,
         channels_last=run.channels_last,
+        types=types,
     )
+
+
+def _make_metrics(
+    run: RunSpec, report: Reporter, *, world: int, watch: BackendCollectives, device: torch.device
+) -> StepMetrics:
+    """Return what reports the measurements of the steps, as means over `world` ranks."""
+    details = run.preconditioner is not None
+    return StepMetrics(report, world=world, device=device, watch=watch, has_details=details)
 
 
 def _evaluation_batch(run: RunSpec) -> int:

@@ -13,8 +13,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from contract import metric_names
 from trainers.collectives.exact_mean import mean_of_parts, to_parts
 from trainers.collectives.runners.timeout import BackendCollectives
+from trainers.data.float_types import FloatTypes
 from trainers.data.loader import Batches, Loader
-from trainers.data.split import DeviceBatch, Split, to_device
+from trainers.data.split import UNCHANGED, DeviceBatch, Split, to_device
 from trainers.models.evaluation_mode import evaluation_mode
 from trainers.models.statistics import statistics
 from trainers.tasks.own_metrics import OwnMetrics
@@ -35,6 +36,7 @@ class Evaluation:
     metrics: OwnMetrics = field(default_factory=OwnMetrics)
     watch: BackendCollectives = field(default_factory=BackendCollectives)
     channels_last: bool = False  # the layout of images and of the model's weights
+    types: FloatTypes = UNCHANGED  # of the net, to which samples are converted
     part: tuple[int, int] | None = None  # this rank's part of the samples, and their number; None: by ranks
     measures: Callable[[float], dict[str, float]] | None = None  # of the held-out loss, in other units
     _ahead: list[Batches] = field(default_factory=list)  # the batches of the next evaluation, if they are loaded ahead
@@ -64,7 +66,9 @@ class Evaluation:
         sums_N = torch.zeros(3 + own + (own > 0), dtype=torch.float64, device=self.device)
         with closing(self._ahead.pop() if self._ahead else self._open(alone=alone)) as batches:
             for made in batches:
-                inputs, target = to_device(made, self.heldout, self.device, channels_last=self.channels_last)
+                inputs, target = to_device(
+                    made, self.heldout, self.device, channels_last=self.channels_last, types=self.types
+                )
                 with self.precision.passes():
                     output = model(*inputs)
                 sums_N[:3] += self.task.tally(output, target)

@@ -89,7 +89,7 @@ def test_a_cache_that_changes_its_shape_and_a_counter_are_those_of_the_trained_n
     net = Cached(4, 2)
     for size in (4, 6):
         average = averaged_after(net, torch.randn(size, 4))
-        assert torch.equal(average.drawn, net.drawn)  # type: ignore[arg-type]
+        assert torch.equal(average.counted, net.counted)  # type: ignore[arg-type]
         assert average.cache.shape == (size, 1)  # type: ignore[union-attr]
         assert average.norm.num_batches_tracked == net.norm.num_batches_tracked  # type: ignore[union-attr]
 
