@@ -80,7 +80,7 @@ def _of_optimizer(optimizer: Optimizer, model: nn.Module) -> Iterator[tuple[str,
     # the state dict has the numbers of the parameters in this order
     owners = [names.get(p, "?") for group in optimizer.param_groups for p in group["params"]]
     whole = dict(optimizer.state_dict())
-    for number, state in sorted(whole.pop("state", {}).items(), key=str):
+    for number, state in sorted(whole.pop("state", {}).items(), key=lambda item: str(item[0])):
         owner = owners[number] if isinstance(number, int) and number < len(owners) else number
         for key, value in state.items() if isinstance(state, Mapping) else [("state", state)]:
             yield f"the optimizer's `{key}` of `{owner}`", value
