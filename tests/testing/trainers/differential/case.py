@@ -9,6 +9,7 @@ from contract.spec.batch_size import split_into_passes
 
 SGD = {"kind": "sgd", "momentum": 0.0}
 NATIVE = {"kind": "native"}
+CHOICES = ("nesterov", "form", "momentum", "weight_decay", "no_weight_decay", "skip")  # of optimizers, with defaults
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,6 @@ class Case:
         """The passes of a rank in each step, in the first epoch."""
         return len(split_into_passes(self.share, self.micro_batch))
 
-    @property
-    def is_rounded(self) -> bool:
-        """Whether some results have 16 bits, so that they differ by the order of sums."""
-        return self.precision != "float32" or "bfloat16_layer" in self.parts
-
     def features(self) -> set[str]:
         """Return every choice of this case, as one word each."""
         optimizer = self.optimizer["kind"] if self.optimizer["kind"] != "import" else self.optimizer["function"]
@@ -61,7 +57,15 @@ class Case:
         names = ("inputs", "dtype", "draws", "schedule", "world", "precision", "packed", "overlap", "own_loss")
         chosen |= {f"{name} {getattr(self, name)}" for name in names}
         simplest = Case()
-        others = ("micro_batch", "later_share", "clip_norm", "ema_decay", "label_smoothing", "channels_last")
+        others = (
+            "micro_batch",
+            "later_share",
+            "clip_norm",
+            "ema_decay",
+            "label_smoothing",
+            "channels_last",
+            "resumes_at",
+        )
         chosen |= {name for name in others if getattr(self, name) != getattr(simplest, name)}
         return chosen | ({"nesterov"} if self.optimizer.get("nesterov") else set())
 
@@ -89,7 +93,7 @@ class Case:
         for one in fields(self):
             if one.name not in ("seed", "parts") and getattr(self, one.name) != (value := getattr(simplest, one.name)):
                 yield replace(self, **{one.name: value})
-        for name in self.optimizer.keys() - {"kind", "function"}:
+        for name in [name for name in CHOICES if name in self.optimizer]:
             yield replace(self, optimizer={key: value for key, value in self.optimizer.items() if key != name})
         if self.world > 2:
             yield replace(self, world=2)

@@ -52,7 +52,7 @@ class PauseAfter(PreemptionSignal):
         super().__init__(exit_now)
         self._loop, self._step = loop, step
 
-    @property  # type: ignore[override]
+    @property
     def reason(self) -> str | None:
         """The signal, in the step after which the run pauses."""
         return "SIGTERM" if self._step is not None and self._loop.state.step + 1 >= self._step else None

@@ -30,7 +30,8 @@ class Shaped(nn.Module):
     def forward(self, x_BF: Tensor) -> Tensor:
         """Return features of the same shape."""
         made = self.module(x_BF.view(len(x_BF), *self.shape))
-        return (made[0] if isinstance(made, tuple) else made).flatten(1)
+        features: Tensor = made[0] if isinstance(made, tuple) else made
+        return features.flatten(1)
 
 
 class Attention(nn.Module):
@@ -43,7 +44,8 @@ class Attention(nn.Module):
     def forward(self, x_BF: Tensor) -> Tensor:
         """Return features of the same shape."""
         x_BCL = x_BF.view(len(x_BF), CHANNELS, LENGTH)
-        return x_BF + self.attention(x_BCL, x_BCL, x_BCL)[0].flatten(1)
+        features: Tensor = self.attention(x_BCL, x_BCL, x_BCL)[0]
+        return x_BF + features.flatten(1)
 
 
 class Frozen(nn.Module):
@@ -77,6 +79,7 @@ class Counting(nn.Module):
     """Counts its passes in training."""
 
     passes_per_step = 1
+    passes: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,11 +155,16 @@ class Tied(nn.Module):
 
     def forward(self, x_BF: Tensor) -> Tensor:
         """Return features of the same shape."""
-        return x_BF + self.second(torch.tanh(self.first(x_BF)))
+        added: Tensor = self.second(torch.tanh(self.first(x_BF)))
+        return x_BF + added
 
 
 class Buffers(nn.Module):
     """Buffers that are no statistics: a mask, a number that counts, and a constant that no checkpoint of torch has."""
+
+    mask: Tensor
+    seen: Tensor
+    factor: Tensor
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ from tests.testing.trainers.differential.case import Case
 from tests.testing.trainers.differential.outcome import Outcome, Refusal, Tensors, copies
 from tests.testing.trainers.differential.reference_average import Average, average_statistics
 from tests.testing.trainers.differential.reference_optimizers import reference_optimizer
-from tests.testing.trainers.differential.spec import data_options, net_options
+from tests.testing.trainers.differential.spec import data_options, net_options, optimizer_of
 
 
 def train_plainly(case: Case, initial: Tensors | None = None) -> list[Outcome]:
@@ -28,8 +28,7 @@ def train_plainly(case: Case, initial: Tensors | None = None) -> list[Outcome]:
     try:
         training.train()
     except (RuntimeError, ValueError) as error:  # torch cannot train this net
-        refusal = Refusal(type(error).__name__, str(error), training.steps)
-        return [Outcome(refusal=refusal) for _ in training.nets]
+        return [Outcome(refusal=Refusal(type(error).__name__, str(error), training.steps))] * case.world
     return training.outcomes()
 
 
@@ -41,7 +40,7 @@ class Training:
         self.nets = [self._make_net(initial) for _ in range(case.world)]
         self.evaluated = self._make_net(initial)  # has the averaged weights while they are evaluated
         self.initial = copies(dict(self.nets[0].named_parameters()))
-        self.optimizer = reference_optimizer(case.optimizer, self.nets[0])
+        self.optimizer = reference_optimizer(optimizer_of(case), self.nets[0])
         self.scaler = torch.amp.GradScaler(
             "cpu", init_scale=2.0**16, growth_interval=2000, enabled=case.precision == "float16"
         )
@@ -86,7 +85,7 @@ class Training:
             for name, p in net.named_parameters():
                 if initial is not None:
                     p.copy_(initial[name])
-        return net.to(memory_format=torch.channels_last) if self.case.channels_last else net  # type: ignore[call-overload,no-any-return]
+        return net.to(memory_format=torch.channels_last) if self.case.channels_last else net  # type: ignore[call-overload]
 
     def _batches(self, epoch: int) -> Iterator[Tensor]:
         """Yield the samples of each global batch, in the documented order."""
@@ -113,7 +112,7 @@ class Training:
             count = -(-len(share_B) // (self.case.micro_batch or len(share_B)))
             for pass_B in torch.tensor_split(share_B, count):
                 part = self._loss(net, pass_B.tolist()) * (len(pass_B) / len(share_B))
-                self.scaler.scale(part).backward()  # type: ignore[no-untyped-call]
+                self.scaler.scale(part).backward()
                 loss += float(part.detach()) / self.case.world
         self.losses.append(loss)
         self._update()

@@ -21,13 +21,14 @@ NORMALIZATIONS = (
 
 def reference_optimizer(choice: dict[str, Any], net: nn.Module) -> torch.optim.Optimizer:
     """Return the optimizer of the spec's field `optimizer`; its rate is set before each step."""
-    kind, decay = choice["kind"], choice.get("weight_decay", 0.0)
-    groups = _groups(net, choice.get("skip") or choice.get("no_weight_decay", "none"), is_layered="skip" in choice)
-    betas, epsilon = (0.9, choice.get("beta2", 0.999)), choice.get("epsilon", 1e-8)
-    if kind == "sgd" and choice.get("form") == "rate_inside":
+    kind: str = choice["kind"]
+    decay, epsilon = choice.get("weight_decay", 0.0), choice.get("epsilon", 0.0)  # RMSprop's are options
+    groups = _groups(net, choice.get("skip") or choice["no_weight_decay"], is_layered="skip" in choice)
+    betas = (choice.get("beta1", 0.0), choice.get("beta2", 0.0))
+    if kind == "sgd" and choice["form"] == "rate_inside":
         return ByEquation(groups, rate_inside, weight_decay=decay, momentum=choice["momentum"])
     if kind == "sgd":
-        return torch.optim.SGD(groups, 0.0, choice["momentum"], 0, decay, nesterov=choice.get("nesterov", False))
+        return torch.optim.SGD(groups, 0.0, choice["momentum"], 0, decay, nesterov=choice["nesterov"])
     if kind == "lars":
         names = ("momentum", "trust_coefficient", "epsilon", "form")
         return ByEquation(groups, lars, weight_decay=decay, **{name: choice[name] for name in names})
@@ -68,7 +69,7 @@ class ByEquation(torch.optim.Optimizer):
         self.equation = equation
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Update every parameter that has a gradient."""
         for group in self.param_groups:
             for w in group["params"]:

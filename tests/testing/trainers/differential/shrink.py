@@ -2,7 +2,7 @@
 
 from tests.testing.trainers.differential.case import Case
 from tests.testing.trainers.differential.ranks import Ranks
-from tests.testing.trainers.differential.verdict import judge
+from tests.testing.trainers.differential.verdict import BAD_SPEC, judge
 
 MOST = 150  # cases that are tried
 
@@ -17,7 +17,7 @@ def shrink(case: Case, ranks: Ranks, *, most: int = MOST) -> Case:
             tried += 1
             if tried > most:
                 return case
-            if judge(simpler, ranks):
+            if (wrong := judge(simpler, ranks)) and not wrong[0].startswith(BAD_SPEC):
                 case, is_smaller = simpler, True
                 break
     return case

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from contract.spec.choices.optimizers import Optimizer
 from contract.spec.run import RunSpec
 from tests.testing.trainers.differential.case import Case
 from tests.testing.trainers.differential.nets import CLASSES, NETS, SHAPES
@@ -47,6 +50,11 @@ def data_options(case: Case) -> dict[str, Any]:
     """Return the arguments of the data set's function."""
     lengths = {"train": case.train_samples, "heldout": case.heldout_samples}
     return {"seed": case.seed, "inputs": case.inputs, "dtype": case.dtype, **lengths}
+
+
+def optimizer_of(case: Case) -> dict[str, Any]:
+    """Return the spec's field `optimizer` with all its defaults."""
+    return TypeAdapter[Optimizer](Optimizer).validate_python(case.optimizer).model_dump()
 
 
 def _schedule(case: Case) -> dict[str, Any]:
