@@ -4,28 +4,24 @@ import random
 import traceback
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
-from torch.distributed import FileStore, PrefixStore  # type: ignore[attr-defined]
 
 from contract import metric_names
 from contract.folder.run_folder import RunFolder
-from contract.spec.run import RunSpec
 from tests.testing.trainers.differential.case import Case
 from tests.testing.trainers.differential.outcome import Outcome, Refusal, copies
-from tests.testing.trainers.differential.spec import spec_of
 from trainers.progress.reporter import Reporter
-from trainers.ranks.rank_info import RankInfo, local_rank_info
-from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
+from trainers.ranks.rank_info import local_rank_info
 from trainers.recovery.preemption_signal import PreemptionSignal, exit_now
-from trainers.training.engine import make_loop
+from trainers.training import engine
 from trainers.training.loop import TrainingLoop
 
-CPU = torch.device("cpu")
 PRINTED = 4000  # characters of a traceback
+make_loop = engine.make_loop
 
 
 class Recorder(Reporter):
@@ -45,90 +41,39 @@ class Recorder(Reporter):
             self.evaluations.append((values[metric_names.HELDOUT_LOSS], accuracy))
 
 
-class PauseAfter(PreemptionSignal):
-    """A signal that arrives during a step."""
-
-    def __init__(self, loop: TrainingLoop, step: int | None) -> None:
-        super().__init__(exit_now)
-        self._loop, self._step = loop, step
-
-    @property
-    def reason(self) -> str | None:
-        """The signal, in the step after which the run pauses."""
-        return "SIGTERM" if self._step is not None and self._loop.state.step + 1 >= self._step else None
-
-    @reason.setter
-    def reason(self, value: str | None) -> None:
-        pass
-
-
-def run_rank(case: Case, rank: int, folder: Path, *, pauses: bool) -> Outcome:
-    """Return the outcome of a rank; all ranks of the case call this together, with an empty folder."""
-    warnings.simplefilter("ignore")
-    # the generators of fresh processes differ
-    random.seed(rank)
-    np.random.seed(rank)
-    torch.manual_seed(1000 + rank)
-    of_rank = RankRun(case, local_rank_info(rank, case.world), folder)
-    store = FileStore(str(folder / "store"), case.world)
-    dist.init_process_group("gloo", store=PrefixStore("group", store), rank=rank, world_size=case.world)
-    try:
-        outcome = of_rank.train(store, pauses=pauses)
-        dist.barrier()
-    except Exception as error:
-        steps = 0 if of_rank.loop is None else of_rank.loop.state.step
-        trace = traceback.format_exc()[-PRINTED:]
-        outcome = Outcome(refusal=Refusal(type(error).__name__, str(error), steps, trace))
-    finally:
-        dist.destroy_process_group()
-    return outcome
-
-
 class RankRun:
-    """The attempts of one rank."""
+    """The attempts of one rank, by the engine's own `train`."""
 
-    def __init__(self, case: Case, rank_info: RankInfo, folder: Path) -> None:
-        self.case, self.rank_info = case, rank_info
-        self.folder = RunFolder(folder)
-        self.recorder = Recorder(self.folder)
-        self.loop: TrainingLoop | None = None
+    def __init__(self, case: Case, rank: int, folder: RunFolder) -> None:
+        self.case, self.folder = case, folder
+        self.rank_info = local_rank_info(rank, case.world)
+        self.recorder = Recorder(folder)
         self.outcome = Outcome()
+        self.loop: TrainingLoop | None = None
 
-    def train(self, store: FileStore, *, pauses: bool) -> Outcome:
+    def train(self, *, pauses: bool) -> None:
         """Train to the end, in two attempts if the case resumes and `pauses` asks for it."""
-        run = spec_of(self.case)
-        if self.rank_info.rank == 0:
-            self.folder.prepare(run)
-        loop = self._attempt(run, store, 1, pause_after=self.case.resumes_at if pauses else None)
-        self.outcome.initial = copies(dict(loop.state.model.named_parameters()))
-        if not loop.train():
-            loop = self._attempt(run, store, 2, pause_after=None)
-            assert loop.coordinator is not None
-            loop.coordinator.resume()
-            assert loop.state.step == self.case.resumes_at, "the run resumes at another step"
-            assert loop.train(), "the run pauses again"
-        self._record(loop)
-        return self.outcome
+        setattr(engine, "make_loop", self._make_loop)  # noqa: B010  # the engine keeps its loop to itself
+        if not self._attempt(1, PauseAfter(self, self.case.resumes_at if pauses else None)):
+            dist.destroy_process_group()
+            assert self._attempt(2, PauseAfter(self, None)), "the run pauses again"
+        self._record()
 
-    def _attempt(self, run: RunSpec, store: FileStore, number: int, *, pause_after: int | None) -> TrainingLoop:
-        loop = self.loop = make_loop(run, self.rank_info, device=CPU, report=self.recorder)
-        loop.coordinator = CheckpointCoordinator(
-            run,
-            self.folder,
-            number,
-            self.rank_info,
-            loop.state,
-            loop.step.agreement,
-            preemption=PauseAfter(loop, pause_after),
-            report=self.recorder,
-            store=PrefixStore(f"checkpoints {number}", store),
-            device=CPU,
-            watch=loop.evaluation.watch,
-        )
-        return loop
+    def steps(self) -> int:
+        """Return the steps taken."""
+        return 0 if self.loop is None else self.loop.state.step
 
-    def _record(self, loop: TrainingLoop) -> None:
-        model, average = loop.state.model, loop.state.average
+    def _attempt(self, number: int, preemption: PreemptionSignal) -> bool:
+        return engine.train(self.folder, number, self.rank_info, report=self.recorder, preemption=preemption)
+
+    def _make_loop(self, *given: Any, **options: Any) -> TrainingLoop:
+        self.loop = make_loop(*given, **options)
+        self.outcome.initial = copies(dict(self.loop.state.model.named_parameters()))
+        return self.loop
+
+    def _record(self) -> None:
+        assert self.loop is not None
+        model, average = self.loop.state.model, self.loop.state.average
         self.outcome.parameters = copies(dict(model.named_parameters()))
         self.outcome.buffers = copies(dict(model.named_buffers()))
         if average is not None:
@@ -137,3 +82,39 @@ class RankRun:
         self.outcome.modes = {name: module.training for name, module in model.named_modules()}
         self.outcome.losses = [loss for _, loss in sorted(self.recorder.losses.items())]
         self.outcome.evaluations = self.recorder.evaluations
+
+
+class PauseAfter(PreemptionSignal):
+    """A signal that arrives during a step."""
+
+    def __init__(self, of_rank: RankRun, step: int | None) -> None:
+        super().__init__(exit_now)
+        self._of_rank, self._step = of_rank, step
+
+    @property
+    def reason(self) -> str | None:
+        """The signal, in the step after which the run pauses."""
+        return "SIGTERM" if self._step is not None and self._of_rank.steps() + 1 >= self._step else None
+
+    @reason.setter
+    def reason(self, value: str | None) -> None:
+        pass
+
+
+def run_rank(case: Case, rank: int, folder: RunFolder, *, pauses: bool) -> Outcome:
+    """Return the outcome of a rank; all ranks of the case call this together, with the folder of a new run."""
+    warnings.simplefilter("ignore")
+    # the generators of fresh processes differ
+    random.seed(rank)
+    np.random.seed(rank)
+    torch.manual_seed(1000 + rank)
+    of_rank = RankRun(case, rank, folder)
+    try:
+        of_rank.train(pauses=pauses)
+    except Exception as error:
+        trace = traceback.format_exc()[-PRINTED:]
+        return Outcome(refusal=Refusal(type(error).__name__, str(error), of_rank.steps(), trace))
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+    return of_rank.outcome

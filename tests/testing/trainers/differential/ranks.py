@@ -1,4 +1,4 @@
-"""Ranks: three processes that carry out one case after the other; a process group lasts for one case."""
+"""Ranks: three processes that carry out one case after the other; a process group lasts for one attempt."""
 
 import pickle
 import tempfile
@@ -11,13 +11,16 @@ from typing import Self
 
 import torch
 
+from contract.folder.run_folder import RunFolder
 from tests.testing.trainers.differential.case import Case
 from tests.testing.trainers.differential.engine_rank import run_rank
 from tests.testing.trainers.differential.outcome import Outcome, Refusal
+from tests.testing.trainers.differential.spec import spec_of
 from tests.testing.trainers.forked_ranks import CONTEXT
 
 WORLD = 3
 CASE_S = 60.0
+MOST_CASES = 100  # of the same processes: each leaves a thread of the ranks' store
 OTHERS_S = 2.0  # for which the other ranks of a failed rank may go on
 
 
@@ -27,6 +30,7 @@ class Ranks:
     def __init__(self) -> None:
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection] = []
+        self._count = 0  # of the cases that these processes have carried out
 
     def __enter__(self) -> Self:
         return self
@@ -38,11 +42,14 @@ class Ranks:
         """Return the outcome of each rank of a case; `pauses`: with the case's pause and resume."""
         if not self._processes:
             self._start()
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as path:
+            folder = RunFolder(Path(path))
+            folder.prepare(spec_of(case))
             for pipe in self._pipes[: case.world]:
-                pipe.send((case, Path(folder), pauses))
+                pipe.send((case, folder, pauses))
             outcomes = self._receive(self._pipes[: case.world])
-        if None in outcomes:
+        self._count += 1
+        if None in outcomes or self._count == MOST_CASES:
             self._end()
         return [one or Outcome(refusal=Refusal("NoAnswer", "the rank did not answer", -1)) for one in outcomes]
 
@@ -75,7 +82,7 @@ class Ranks:
             process.join()
         for pipe in self._pipes:
             pipe.close()
-        self._processes, self._pipes = [], []
+        self._processes, self._pipes, self._count = [], [], 0
 
 
 def _serve(rank: int, pipe: Connection) -> None:
