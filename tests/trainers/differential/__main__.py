@@ -7,10 +7,12 @@ import time
 import torch
 
 from tests.testing.trainers.differential.case import Case
-from tests.testing.trainers.differential.draw import draw
+from tests.testing.trainers.differential.draw import draw, every_feature
 from tests.testing.trainers.differential.ranks import Ranks
 from tests.testing.trainers.differential.shrink import report
 from tests.testing.trainers.differential.verdict import judge
+
+SEARCHED = 20_000
 
 
 def main() -> int:
@@ -18,9 +20,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.trainers.differential", description=__doc__)
     parser.add_argument("seeds", nargs="*", help="a seed, or FIRST-LAST")
     parser.add_argument("--case", help="a case as JSON, which is not made smaller")
+    parser.add_argument("--cover", action="store_true", help="print few seeds that together have every choice")
     parser.add_argument("--whole", action="store_true", help="do not look for the smallest form")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    if chosen.cover:
+        print(_cover())
     failed = 0
     with Ranks() as ranks:
         if chosen.case:
@@ -32,6 +37,16 @@ def main() -> int:
             failed += bool(text)
             print(f"seed {seed}: {text or 'equal'} ({time.perf_counter() - start:.2f} s)", flush=True)
     return 1 if failed else 0
+
+
+def _cover() -> list[int]:
+    """Return seeds whose cases have every part and every choice, chosen greedily."""
+    features = {seed: draw(seed).features() for seed in range(SEARCHED)}
+    left, seeds = every_feature(), list[int]()
+    while left:
+        seeds.append(max(features, key=lambda seed: len(features[seed] & left)))
+        left -= features[seeds[-1]]
+    return seeds
 
 
 def _seeds(text: str) -> range:

@@ -16,7 +16,9 @@ from tests.testing.trainers.differential.spec import spec_of
 # what the engine may refuse before the first step, in its own words
 REFUSALS = (r"batch normalization needs at least 2",)
 BAD_SPEC = "the spec refuses the case"
-FLOAT64, FLOAT32, PASSES_OF_16_BITS, WEIGHTS_OF_16_BITS = 1e-10, 1e-5, 1e-3, 2e-2  # relative to a tensor's size
+FLOAT64, FLOAT32 = 1e-10, 1e-5  # relative to a tensor's size
+# the last bit of a weight, which a fused kernel rounds otherwise, may decide how 16 bits round the weight: by 2^-8
+PASSES_OF_16_BITS, WEIGHTS_OF_16_BITS = 3e-2, 5e-2
 
 
 def judge(case: Case, ranks: Ranks) -> list[str]:
