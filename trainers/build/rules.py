@@ -49,7 +49,7 @@ def build_rule(
             return _build_synchronous(
                 run,
                 choice,
-                params,
+                model,
                 optimizer,
                 allreduce=allreduce,
                 mesh=mesh,
@@ -68,7 +68,7 @@ def build_rule(
 def _build_synchronous(
     run: RunSpec,
     choice: choices.Sync,
-    params: list[nn.Parameter],
+    model: nn.Module,
     optimizer: torch.optim.Optimizer,
     *,
     allreduce: Allreduce,
@@ -78,6 +78,7 @@ def _build_synchronous(
     updating: CallTimer,
 ) -> Sync:
     world, side = run.replicas, SideStream()
+    names, params = zip(*model.named_parameters(), strict=True)
     early = EarlyMeans(native.allreduce, world=world, side=side) if are_early(params[0].device.type) else None
     build = Sync if mesh is None else partial(ShardedSync, mesh)
     return build(
@@ -85,6 +86,7 @@ def _build_synchronous(
         optimizer,
         allreduce=allreduce,
         world=world,
+        names=names,
         packed=choice.packed,
         overlap=choice.overlap,
         early=early,

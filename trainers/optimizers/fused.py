@@ -2,12 +2,15 @@
 
 For the 25 million weights of ResNet-50 on two CPU cores, fused SGD takes 0.42 of the time of the loop over tensors.
 A fused kernel reads weights and gradients in the order of memory, so a gradient that lies in another order is copied
-first. The fused SGD of torch 2.13 does not update 16-bit weights on a CPU (docs/log/engine.md).
+first. The fused SGD of torch 2.13 does not update 16-bit weights on a CPU (docs/log/engine.md), and it fails if only
+some weights have a velocity: those that get their first gradient later than others, as an unfrozen layer, have none.
 """
 
 from typing import Any
 
 import torch
+
+from trainers.optimizers.layers import check_dense
 
 
 def align_gradients(optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -15,7 +18,18 @@ def align_gradients(optimizer: torch.optim.Optimizer, *_: Any) -> None:
     for group in optimizer.param_groups:
         for p in group["params"]:
             if p.grad is not None and p.grad.stride() != p.stride():
+                check_dense(p.grad)  # the stride of a sparse gradient is 0
                 p.grad = torch.empty_like(p).copy_(p.grad)
+
+
+def start_velocities(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+    """Give weights without a velocity one of 0 if others have one; a hook before the step of SGD with momentum."""
+    for group in optimizer.param_groups:
+        trained = [p for p in group["params"] if p.grad is not None]
+        new = [p for p in trained if optimizer.state[p].get("momentum_buffer") is None]
+        if len(new) < len(trained):
+            for p in new:
+                optimizer.state[p]["momentum_buffer"] = torch.zeros_like(p)
 
 
 def make_sgd(
@@ -28,6 +42,8 @@ def make_sgd(
     )
     if fusible:
         optimizer.register_step_pre_hook(align_gradients)
+        if momentum:
+            optimizer.register_step_pre_hook(start_velocities)
     return optimizer
 
 

@@ -23,8 +23,7 @@ def group_layers(params: list[Tensor]) -> Iterator[list[Tensor]]:
     for p in params:
         if p.grad is None:
             continue
-        if p.grad.layout != torch.strided:
-            raise ValueError(f"a gradient has the layout {p.grad.layout}; LARS and LAMB need dense gradients")
+        check_dense(p.grad)
         is_full = p.device.type == "cpu" and numbers + p.numel() > CACHE_NUMBERS
         if group and (is_full or (p.device, p.dtype) != (group[0].device, group[0].dtype)):
             yield group
@@ -33,6 +32,15 @@ def group_layers(params: list[Tensor]) -> Iterator[list[Tensor]]:
         numbers += p.numel()
     if group:
         yield group
+
+
+def check_dense(grad: Tensor) -> None:
+    """Raise ValueError if a gradient is sparse."""
+    if grad.layout != torch.strided:
+        raise ValueError(
+            f"a gradient of shape {tuple(grad.shape)} has the layout {grad.layout}; the engine needs dense gradients: "
+            "set sparse to False where the net calls the embedding"
+        )
 
 
 def norms(tensors: list[Tensor]) -> Tensor:

@@ -3,6 +3,8 @@
 The methods with which the EASGD family is compared (You, Buluç & Demmel, 2017): Async SGD, Async MSGD (with momentum,
 at the center) and Hogwild SGD (without the lock). A gradient may belong to weights that have changed in the meantime.
 The optimizer only holds the rate and the weight decay of its groups: its step, and the hooks on it, are never called.
+A parameter without a gradient in a step does not decay in it. Its gradient counts as zero, so with momentum the center
+goes on to move it along its velocity; under a synchronous rule the optimizer would leave it as it is.
 """
 
 import math
@@ -17,7 +19,7 @@ from torch.nn import Parameter
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.centers.center_client import CenterClient
 from trainers.rules.centers.center_update import NO_UPDATE
-from trainers.rules.flat_vector import GradientViews
+from trainers.rules.flat_vector import PackedGradients
 
 
 class GradientScale(Protocol):
@@ -54,7 +56,7 @@ class AsynchronousSGD:
     ) -> None:
         self._x_N, self._client, self._scale = x_N, client, scale
         self._groups = optimizer.param_groups
-        self._gradients = GradientViews(params)
+        self._gradients = PackedGradients(params)
         self._exchange, self._update = timed(client.exchange), updating(self._set_weights)
 
     def begin_step(self, requests: Sequence[float] = (), /) -> None:
@@ -66,8 +68,7 @@ class AsynchronousSGD:
     @torch.no_grad()
     def step(self, values: Tensor, /) -> Tensor:
         """Send the gradient, copy the received weights, and clear the gradients."""
-        self._gradients.check_views()
-        g_N = self._gradients.flat_N
+        g_N = self._gradients.gather(1.0)
         is_finite = self._scale is None or self._scale.unscale([g_N])
         self._add_decay()
         rate = self._groups[0]["lr"] if is_finite else NO_UPDATE
@@ -79,13 +80,17 @@ class AsynchronousSGD:
         return values.new_tensor([loss if math.isnan(mean_loss) else mean_loss, *received]).view_as(values)
 
     def _add_decay(self) -> None:
+        """Add the weight decay to the gradients of this step."""
+        missing = {self._gradients.params[number] for number in self._gradients.missing}
         for group in self._groups:
-            if decay := group["weight_decay"]:
-                torch._foreach_add_([p.grad for p in group["params"]], list(group["params"]), alpha=decay)
+            ws = [p for p in group["params"] if p not in missing]
+            if group["weight_decay"] and ws:
+                torch._foreach_add_([w.grad for w in ws], ws, alpha=group["weight_decay"])
 
     def _set_weights(self, w_N: Tensor) -> None:
         self._x_N.copy_(w_N)
-        self._gradients.flat_N.zero_()
+        for p in self._gradients.params:
+            p.grad = None
 
     def wait_for_all(self) -> None:
         """Wait, on rank 0, until every rank that is not lost has made its last exchange."""

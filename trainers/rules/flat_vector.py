@@ -13,6 +13,7 @@ from torch.nn import Parameter
 from torch.utils.dlpack import from_dlpack
 
 from trainers.collectives.runners.allreduce import Allreduce
+from trainers.optimizers.layers import check_dense
 
 
 def order_in_memory(params: Sequence[Parameter]) -> list[Parameter]:
@@ -67,31 +68,11 @@ def _is_dense(x: Tensor) -> bool:
     return bool(torch.ops.aten.is_non_overlapping_and_dense(x))
 
 
-class GradientViews:
-    """Gradients that are views into one flat vector, to which backward adds; `extra` elements follow at its end."""
-
-    def __init__(self, params: Iterable[Parameter], *, extra: int = 0) -> None:
-        self._params = list(params)
-        first = self._params[0]
-        count = sum(p.numel() for p in self._params)
-        self.flat_N = torch.zeros(count + extra, dtype=first.dtype, device=first.device)
-        self._views = views(self.flat_N[:count], self._params)
-        for p, view in zip(self._params, self._views, strict=True):
-            p.grad = view
-
-    def check_views(self) -> None:
-        """Raise RuntimeError if a gradient is no longer a view of the vector."""
-        if any(p.grad is not view for p, view in zip(self._params, self._views, strict=True)):
-            raise RuntimeError(
-                "a gradient was replaced; this rule clears the gradients itself, so do not call zero_grad()"
-            )
-
-
 class PackedGradients:
-    """A flat vector into which gradients are copied; `extra` elements follow at its end.
+    """A flat vector into which gradients of one type are copied; `extra` elements follow at its end.
 
-    If only a step's mean gradient is needed, this moves fewer bytes than `GradientViews`: backward returns new tensors,
-    whereas it would add to views, and the views would have to be cleared.
+    This moves fewer bytes than gradients that are views all the time: backward returns new tensors, whereas it would
+    add to views, and the views would have to be cleared.
     """
 
     def __init__(self, params: Iterable[Parameter], *, extra: int = 0) -> None:
@@ -101,16 +82,20 @@ class PackedGradients:
         self.flat_N = torch.zeros(count + extra, dtype=first.dtype, device=first.device)
         # with the parameter's strides, which backward gives the gradient too
         self._views = views(self.flat_N[:count], self.params)
+        self.missing: list[int] = []  # numbers of the parameters that had no gradient when `gather` filled the vector
 
     def gather(self, factor: float) -> Tensor:
         """Fill the vector with the gradients times `factor`, 0 for a parameter without a gradient, and return it.
 
-        Every gradient becomes a view of its part of the vector.
+        Every gradient becomes a view of its part of the vector. Raise ValueError if a gradient is sparse.
         """
-        for p, view in zip(self.params, self._views, strict=True):
+        self.missing = []
+        for number, (p, view) in enumerate(zip(self.params, self._views, strict=True)):
             if p.grad is None:
+                self.missing.append(number)
                 view.zero_()
             else:
+                check_dense(p.grad)
                 torch.mul(p.grad, factor, out=view)
             p.grad = view
         return self.flat_N

@@ -19,19 +19,18 @@ from trainers.collectives.runners.side_stream import SideStream
 from trainers.preconditioners.kfac import KFAC
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.early_means import EarlyMeans
-from trainers.rules.flat_vector import PackedGradients
-from trainers.rules.gradient_buckets import BucketReducer, divide_into_buckets
-from trainers.rules.rule import EXTRA_VALUES
+from trainers.rules.gradient_mean import GradientMean
 
 
 class Sync:
     """Averages the gradients over all ranks, then calls the optimizer.
 
     The gradients are divided and copied into flat vectors, and are views of these while the optimizer reads them. The
-    last elements of the last vector carry the loss and the requests, unless `early` does. `overlap`: the vectors are
-    summed during the backward pass, otherwise as one vector after it. `packed=False` sends every layer separately. A
-    single rank sends nothing. `side`: the stream of the sums on a GPU, which `early` shares. `preconditioner`: its
-    factors are summed too, and the optimizer's step calls it.
+    loss and the requests travel with the last vector, and are read from it unless `early` has sent them. `overlap`: the
+    vectors are summed during the backward pass, otherwise after it, one for each type of parameter. `packed=False`
+    sends every layer separately. A single rank sends nothing. `names`: of the parameters, for messages. `side`: the
+    stream of the sums on a GPU, which `early` shares. `preconditioner`: its factors are summed too, and the optimizer's
+    step calls it.
     """
 
     replicas_differ = False
@@ -44,6 +43,7 @@ class Sync:
         *,
         allreduce: Allreduce,
         world: int,
+        names: Sequence[str] = (),
         packed: bool = True,
         overlap: bool = True,
         early: EarlyMeans | None = None,
@@ -52,39 +52,34 @@ class Sync:
         timed: CallTimer = call_untimed,
         updating: CallTimer = call_untimed,
     ) -> None:
-        self._params = [p for p in params if p.requires_grad]
-        self._world, self._update, self._overlap = world, updating(optimizer.step), overlap
-        self._allreduce, self._sum, self._early = allreduce, timed(self._finish_sum), early
-        self._preconditioner = preconditioner
+        self._params = list(params)
+        self._update, self._overlap, self._early = updating(optimizer.step), overlap, early
+        self._allreduce, self._preconditioner = allreduce, preconditioner
+        self._mean: GradientMean | None = None
         if world > 1:
-            *others, last = self._divide(packed=packed)
-            buckets = [PackedGradients(part) for part in others]
+            known = names or [f"{number} of shape {tuple(p.shape)}" for number, p in enumerate(self._params)]
             sums = AsyncAllreduce(allreduce, side=side)
-            self._begin_sum = sums.start
-            self._reducer = BucketReducer(buckets, factor=1 / world, begin=sums.start)
-            self._last = PackedGradients(last, extra=EXTRA_VALUES)
-
-    def _divide(self, *, packed: bool) -> list[list[Parameter]]:
-        if not packed:
-            return [[p] for p in reversed(self._params)]
-        return divide_into_buckets(self._params) if self._overlap else [self._params]
+            self._mean = GradientMean(self._params, known, sums=sums, world=world, packed=packed, overlap=overlap)
+            self._sum = timed(self._finish_sum)
 
     def begin_step(self, requests: Sequence[float] = (), /) -> None:
         """Do nothing: there is no gradient to send yet."""
 
     def mark_last_pass(self, values: Tensor | None = None, /) -> None:
         """Send `values` if they are early, and let the buckets be summed as soon as their gradients are complete."""
+        if self._mean is not None:
+            self._mean.divide()
         if self._early is not None and values is not None:
             self._early.begin(values.flatten())
-        if self._overlap and self._world > 1:
+        if self._mean is not None and self._overlap:
             if self._preconditioner is not None:
-                self._preconditioner.begin_sums(self._begin_sum)
-            self._reducer.begin()
+                self._preconditioner.begin_sums(self._mean.begin_sum)
+            self._mean.begin()
 
     @torch.no_grad()
     def step(self, values: Tensor, /) -> Tensor:
         """Step along the mean gradient, clear the gradients, and return the means of the values over the ranks."""
-        means = values if self._world == 1 else self._average(values)
+        means = values if self._mean is None else self._average(values, self._mean)
         if self._early is not None and (read := self._early.read()) is not None:
             means = read.view_as(values)
         if not all(map(math.isfinite, means.flatten().tolist())):
@@ -94,20 +89,15 @@ class Sync:
             p.grad = None
         return means
 
-    def _average(self, values: Tensor) -> Tensor:
-        # divide before the sum, because a sum of n gradients may exceed the range of a 16-bit type
-        flat_N = self._last.gather(1 / self._world)
-        extra = flat_N[-EXTRA_VALUES:]
-        extra.zero_()
-        extra[: values.numel()] = values.flatten() / self._world
-        self._sum(flat_N)
-        return extra[: values.numel()].clone().view_as(values)
+    def _average(self, values: Tensor, mean: GradientMean) -> Tensor:
+        mean.fill(values)
+        self._sum(mean)
+        return mean.read(values.numel()).view_as(values)
 
-    def _finish_sum(self, flat_N: Tensor) -> None:
+    def _finish_sum(self, mean: GradientMean) -> None:
         if self._preconditioner is not None:
             self._preconditioner.wait_for_inputs()
-        self._reducer.finish()
-        self._allreduce(flat_N)
+        mean.sum(self._allreduce)
         if self._preconditioner is not None:
             self._preconditioner.finish_sums(self._allreduce)
 

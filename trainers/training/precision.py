@@ -64,8 +64,15 @@ class LossScale:
     @torch.no_grad()
     def unscale(self, grads: list[Tensor]) -> bool:
         """Divide the gradients by the scale, in one pass over memory; return whether all are finite."""
+        by_type: dict[torch.dtype, list[Tensor]] = {}  # torch's kernel for GPUs takes gradients of one type
+        for grad in grads:
+            by_type.setdefault(grad.dtype, []).append(grad)
+        if not by_type:
+            return True
         infinite = torch.zeros(1, device=grads[0].device)
-        torch._amp_foreach_non_finite_check_and_unscale_(grads, infinite, torch.full_like(infinite, 1 / self.scale))
+        inverse = torch.full_like(infinite, 1 / self.scale)
+        for of_type in by_type.values():
+            torch._amp_foreach_non_finite_check_and_unscale_(of_type, infinite, inverse)
         return not infinite.item()
 
     def _before(self, optimizer: Optimizer, *_: Any) -> None:

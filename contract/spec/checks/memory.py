@@ -79,8 +79,8 @@ def count_vectors(rule: Rule, optimizer: EngineOptimizer, *, world: int, average
         case EASGD():
             return own + _state(optimizer) + 3, 0  # the center, the pull and their sum
         case AsyncSGD():
-            # per replica: message, answer; at rank 0: weights, velocity and two vectors per worker
-            return own + 2, 2 + 2 * others
+            # per replica: packed gradients, message, answer; at rank 0: weights, velocity and two vectors per worker
+            return own + 3, 2 + 2 * others
         case _:
             assert_never(rule)
 

@@ -17,6 +17,7 @@ from trainers.preconditioners.gather_layout import lay_out
 from trainers.preconditioners.group_gather import GroupGather
 from trainers.preconditioners.options import KFACOptions, Method, Staged
 from trainers.preconditioners.words import count_words, gradient_layout, inverse_layout, total_factor_words
+from trainers.rules.rule import EXTRA_VALUES
 
 WORLD, BATCH, STEPS = 4, 24, 6
 FRACTIONS = {"comm_opt": 1.0, "hybrid": 0.5, "layer_wise": 0.0}
@@ -82,13 +83,14 @@ def count_sent(fraction: float, method: Method) -> list[tuple[int, int, int]]:
         allreduce(x_N)
 
     net, data, per_step = make_net(), batches(STEPS, BATCH), []
-    gradient_words = sum(p.numel() for p in net.parameters())
+    params = list(net.parameters())
+    gradient_words = sum(p.numel() for p in params) + EXTRA_VALUES + len(params)
     chosen = KFACOptions(fraction=fraction, method=method, factor_every=Staged(2), inverse_every=Staged(3))
     kfac = None
     for count in range(1, STEPS + 1):  # the difference of trainings of n and n - 1 steps is the n-th step
         summed.clear()
         kfac = train(make_net(), data[:count], chosen, allreduce=counting, overlap=False)
-        extra = sum(summed) - count * (gradient_words + 4)
+        extra = sum(summed) - len(params) - count * gradient_words  # first, the ranks compare what they train
         per_step.append((extra, kfac.inverses.in_column.sent_words, kfac.inverses.in_row.sent_words))
     before = [(0, 0, 0), *per_step[:-1]]
     return [(a - x, b - y, c - z) for (a, b, c), (x, y, z) in zip(per_step, before, strict=True)]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trainers.rules.flat_vector import GradientViews, flatten_weights, order_in_memory, views
+from trainers.rules.flat_vector import PackedGradients, flatten_weights, order_in_memory, views
 from trainers.training.placement import place
 
 
@@ -41,9 +41,9 @@ def test_gradients_have_the_strides_of_their_weights() -> None:
     model = net()
     place(model, torch.device("cpu"), channels_last=True)
     flatten_weights(list(model.parameters()))
-    gradients = GradientViews(model.parameters())
+    gradients = PackedGradients(model.parameters())
     model(torch.randn(5, 3, 3, 3).to(memory_format=torch.channels_last)).sum().backward()
-    gradients.check_views()
+    gradients.gather(1.0)
     assert [p.grad.stride() for p in model.parameters() if p.grad is not None] == [
         p.stride() for p in model.parameters()
     ]
