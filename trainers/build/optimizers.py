@@ -12,7 +12,7 @@ from trainers.build.imported import describe, make_part
 from trainers.generators.seeds import alike
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
-from trainers.optimizers.exempt import NORMS, adapting_groups, decaying_groups
+from trainers.optimizers.exempt import adapting_groups, decaying_groups, has_normalization, parameters_of_norms
 from trainers.optimizers.fused import make_sgd
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
@@ -48,11 +48,11 @@ def note_on_skip(run: RunSpec, model: nn.Module) -> str | None:
     choice = run.optimizer
     if not isinstance(choice, choices.LARS):
         return None
-    norms = [module for module in model.modules() if isinstance(module, NORMS)]
-    if norms and choice.skip == "none":
-        count = sum(len(list(norm.parameters(recurse=False))) for norm in norms)
+    if choice.skip == "none":
+        if not (count := len(parameters_of_norms(model))):
+            return None
         return f"LARS adapts the rate of {count} parameters of normalization too; optimizer.skip bias_and_norm does not"
-    if not norms and choice.skip != "none":
+    if not has_normalization(model):
         return (
             f"the net has no normalization, and optimizer.skip {choice.skip} gives its biases the schedule's whole "
             "rate: if the run diverges, choose none"
