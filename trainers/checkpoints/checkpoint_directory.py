@@ -17,11 +17,16 @@ from trainers.checkpoints.durable_file import FileChecksum, read_whole, sync_fol
 MANIFEST = "manifest.json"
 SHARED = "shared.pt"
 NAME = re.compile(r"step-(\d{10})-attempt-(\d+)")
+UNSUPPORTED = re.compile(r"(?:GLOBAL|but got) (?:<class ')?([\w.]+)")  # in torch's message
 PartState = dict[str, Any]  # of tensors, numbers, strings, and lists, tuples and dictionaries of them
 
 
 class DamagedCheckpoint(Exception):
-    """A checkpoint differs from what was written; the message says which file and how."""
+    """A checkpoint differs from what was written, or is not finite; the message says which file and how."""
+
+
+class UnloadableCheckpoint(ValueError):
+    """A checkpoint is as it was written, and holds what no checkpoint may hold; the message says what."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,11 @@ class CheckpointDirectory:
             raise DamagedCheckpoint(f"{name}/{MANIFEST}: {error or type(error).__name__}") from error
 
     def read_part(self, name: str, manifest: Manifest, part: str) -> PartState:
-        """Read one part onto the CPU; raise DamagedCheckpoint if it differs from what was written."""
-        content = self.read_checked(name, manifest, part)
-        state: PartState = torch.load(content, map_location="cpu", weights_only=True)
-        return state
+        """Read one part onto the CPU; raise DamagedCheckpoint if it differs from what was written.
+
+        Raise UnloadableCheckpoint if it holds what cannot be read back.
+        """
+        return load_part(self.read_checked(name, manifest, part), f"{name}/{part}")
 
     def read_checked(self, name: str, manifest: Manifest, part: str) -> io.BytesIO:
         """Return the bytes of one part; raise DamagedCheckpoint if they differ from what was written."""
@@ -136,6 +142,23 @@ class CheckpointDirectory:
 def rank_part(rank: int) -> str:
     """Return the name of a rank's part."""
     return f"rank-{rank}.pt"
+
+
+def load_part(content: IO[bytes], path: str) -> PartState:
+    """Return the state in a part's bytes, on the CPU; raise UnloadableCheckpoint if it cannot be read back."""
+    try:
+        state: PartState = torch.load(content, map_location="cpu", weights_only=True)
+    except Exception as error:
+        if type(error).__name__ != "UnpicklingError":  # of pickle, which no rank imports
+            raise
+        # without torch's text, which advises to load the file in a way that would run its code
+        found = UNSUPPORTED.search(str(error))
+        what = f"it holds {found[1]}" if found else "it holds a type that is not allowed"
+        raise UnloadableCheckpoint(
+            f"{path} cannot be loaded: {what}, which a checkpoint cannot hold and which an earlier version stored; "
+            "repair the optimizer's options and state, and submit the run anew"
+        ) from None
+    return state
 
 
 def _serialize(manifest: Manifest) -> bytes:

@@ -1,5 +1,6 @@
 """Record why a rank failed, and find the first failure of an attempt."""
 
+import re
 import sys
 import time
 import traceback
@@ -15,6 +16,7 @@ from trainers.ranks.rank_info import RankInfo
 CAUSE_TIMEOUT_S = 3.0  # how long an echo waits for the record of the rank that failed first
 # all ranks wait at once: each looks at one file, after 0.02 s, then after half as long again, up to a second
 FIRST_POLL_S, POLL_S, SLOWER = 0.02, 1.0, 1.5
+ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # such as those with which torch makes words bold
 
 
 def record_failure(folder: RunFolder, attempt: int, rank_info: RankInfo, error: BaseException) -> RankFailure:
@@ -73,8 +75,8 @@ def _record_unresponsive(folder: RunFolder, attempt: int, error: RankLost, own: 
 
 
 def one_line(text: str) -> str:
-    """Return the text with every run of white space replaced by one space."""
-    return " ".join(text.split())
+    """Return the text without a terminal's escape sequences, and with one space for every run of white space."""
+    return " ".join(ESCAPES.sub("", text).split())
 
 
 def _is_echo(error: BaseException) -> bool:

@@ -89,6 +89,14 @@ def test_a_rank_records_which_rank_it_lost(tmp_path: Path) -> None:
     assert first.reason.endswith(": rank 2 died: rank 0 waited in round 3 of the collective")
 
 
+def test_a_reason_has_no_escape_sequences_of_a_terminal(tmp_path: Path) -> None:
+    """torch makes words of some of its errors bold."""
+    folder = prepare(tmp_path / "run")
+    error = RuntimeError("you have two options, \x1b[1mdo those steps\x1b[0m\n only then")
+    fall = rank_failures.record_failure(folder, 1, rank_info.local_rank_info(2, 4), error)
+    assert fall.reason.endswith("RuntimeError: you have two options, do those steps only then")
+
+
 def test_a_broken_connection_of_user_code_is_no_echo(tmp_path: Path) -> None:
     """A data set's server resets its connection in user code: no other rank has failed."""
     folder = prepare(tmp_path / "run")
