@@ -31,7 +31,7 @@ def execute_run(
     from trainers.progress.reporter import Reporter
     from trainers.recovery.preemption_signal import PreemptionSignal
     from trainers.training import engine  # imports torch, once per process
-    from trainers.training.loop import Diverged
+    from trainers.training.diverged import Diverged
 
     with tempfile.TemporaryDirectory() as home:
         folder = RunFolder(Path(home) / "run")

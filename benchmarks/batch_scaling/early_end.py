@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contract import metric_names
 from contract.folder.run_folder import RunFolder
 from trainers.progress.reporter import Reporter
-from trainers.training.loop import Diverged
+from trainers.training.diverged import Diverged
 
 
 class EndingReporter(Reporter):

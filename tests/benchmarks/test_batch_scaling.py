@@ -26,7 +26,7 @@ from benchmarks.batch_scaling.problems import (
 from benchmarks.batch_scaling.runs import Key, Row, key_of, measure_cell, missing_trials, read_rows
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
-from trainers.training.loop import Diverged
+from trainers.training.diverged import Diverged
 
 SHORT, LONG = WARMUPS
 

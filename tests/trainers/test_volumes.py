@@ -14,6 +14,8 @@ from contract.spec.run import RunSpec
 from contract.validation import issues_of
 from tests.testing.trainers.jobs import events, finish, prepare, start
 from tests.testing.trainers.volumes import SHAPE
+from trainers.build.models import build_model
+from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, Manifest, PartState, rank_part
 from trainers.data.sources.bodies import NOISE, bodies, draw_bodies
 from trainers.models.unet3d import UNet3D
 from trainers.tasks.segmentation import Segmentation
@@ -94,6 +96,20 @@ def test_the_engine_trains_a_net_whose_checkpoint_finds_bodies_in_a_volume(tmp_p
     found_ZYX = y_KZYX[1] >= 0.5
     assert (found_ZYX == inside_ZYX).mean() > 0.9
     assert (found_ZYX == inside_ZYX).mean() > ((x_ZYX >= 0.5) == inside_ZYX).mean() + 0.05
+
+
+def test_a_net_whose_weights_are_not_finite_finds_nothing_and_is_refused(tmp_path: Path) -> None:
+    """As a checkpoint of an earlier version may have them."""
+    folder = prepare(tmp_path, **spec().model_dump(include={"model", "data", "optimizer", "schedule", "batch"}))
+    directory = CheckpointDirectory(folder.checkpoints, retained=1)
+    parameters = {f"model.{name}": p.detach() for name, p in build_model(spec()).named_parameters()}
+    first = next(iter(parameters))
+    parameters[first][0] = math.nan
+    parts: dict[str, PartState] = {SHARED: {"parameters": parameters}, rank_part(0): {"buffers": {}}}
+    sums = {part: directory.write_part(3, 1, part, state) for part, state in parts.items()}
+    directory.write_manifest(Manifest(3, 1, 1, {}, sums))
+    with pytest.raises(ValueError, match=f"the weights are not finite: {first.removeprefix('model.')}"):
+        load_net(directory.folder(3, 1), channels=1, probabilities=True, threads=1)
 
 
 @pytest.mark.ring("all")

@@ -12,8 +12,10 @@ from trainers.build.imported import describe, make_part
 from trainers.generators.seeds import alike
 from trainers.optimizers.adam import make_adam
 from trainers.optimizers.clip import clip
+from trainers.optimizers.exact_state import ExactState
 from trainers.optimizers.exempt import adapting_groups, decaying_groups, has_normalization, parameters_of_norms
 from trainers.optimizers.fused import make_sgd
+from trainers.optimizers.gradient_check import GradientCheck
 from trainers.optimizers.lamb import LAMB
 from trainers.optimizers.lars import LARS
 from trainers.optimizers.rate_inside import RateInsideSGD
@@ -30,16 +32,23 @@ def build_loss_scale(run: RunSpec) -> LossScale | None:
 
 
 def build_optimizer(
-    run: RunSpec, model: nn.Module, scale: LossScale | None = None, preconditioner: KFAC | None = None
+    run: RunSpec,
+    model: nn.Module,
+    scale: LossScale | None = None,
+    preconditioner: KFAC | None = None,
+    check: GradientCheck | None = None,
 ) -> torch.optim.Optimizer:
     """Return the optimizer of one replica; the training loop sets its learning rate before every step."""
     built = _build(run.optimizer, model, seed=run.seed)
+    ExactState(built)
     if scale is not None:
         scale.attach(built)  # before what follows, which needs unscaled gradients
     if preconditioner is not None:
         preconditioner.attach(built)
+    if check is not None:
+        check.attach(built)
     if run.clip_norm is not None:
-        clip(built, run.clip_norm)
+        clip(built, run.clip_norm, check)
     return built
 
 

@@ -12,6 +12,7 @@ from trainers.build.centers import build_center, build_client
 from trainers.collectives.runners import native
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.side_stream import SideStream
+from trainers.optimizers.gradient_check import GradientCheck
 from trainers.preconditioners.kfac import KFAC
 from trainers.rules.asynchronous import AsynchronousSGD
 from trainers.rules.call_timer import CallTimer, call_untimed
@@ -35,13 +36,14 @@ def build_rule(
     scale: LossScale | None = None,
     mesh: Mesh | None = None,
     preconditioner: KFAC | None = None,
+    check: GradientCheck | None = None,
     timed: CallTimer = call_untimed,
     updating: CallTimer = call_untimed,
 ) -> Rule:
     """Return the rule; `timed` counts the time of calls as communication, `updating` as the update.
 
-    `scale` and `preconditioner` are attached to the optimizer already, for the rules that call its step. `mesh`: of
-    this rank's replica, if several ranks share one; `allreduce` is among replicas.
+    `scale`, `preconditioner` and `check` are attached to the optimizer already, for the rules that call its step.
+    `mesh`: of this rank's replica, if several ranks share one; `allreduce` is among replicas.
     """
     choice, params = run.rule, list(model.parameters())
     match choice:
@@ -54,6 +56,7 @@ def build_rule(
                 allreduce=allreduce,
                 mesh=mesh,
                 preconditioner=preconditioner,
+                check=check,
                 timed=timed,
                 updating=updating,
             )
@@ -74,6 +77,7 @@ def _build_synchronous(
     allreduce: Allreduce,
     mesh: Mesh | None,
     preconditioner: KFAC | None,
+    check: GradientCheck | None,
     timed: CallTimer,
     updating: CallTimer,
 ) -> Sync:
@@ -92,6 +96,7 @@ def _build_synchronous(
         early=early,
         preconditioner=preconditioner,
         side=side,
+        check=check,
         timed=timed,
         updating=updating,
     )

@@ -71,6 +71,7 @@ class CheckpointCoordinator:
         self._saved_step = self._complete_step = 0
         self._saved_at = time.monotonic()
         self._pause_requested, self._polled_at = False, 0.0
+        self._steps = 0  # of this attempt
 
     @property
     def _has_served_center(self) -> bool:
@@ -93,6 +94,8 @@ class CheckpointCoordinator:
 
     def before_step(self) -> None:
         """Set this rank's requests for the end of the step that follows."""
+        if self._steps == 0:
+            self.state.check_storable()
         if self.preemption.reason and not self._pause_requested:
             self.store.set(REASON, f"{self.preemption.reason} to rank {self.rank_info.rank} on {self.rank_info.host}")
             self._pause_requested = True
@@ -105,6 +108,9 @@ class CheckpointCoordinator:
     def after_step(self) -> bool:
         """Save and pause as the ranks agreed at the step just taken; return whether the run pauses."""
         self._report_result()
+        self._steps += 1
+        if self._steps == 1:
+            self.state.check_storable()  # an optimizer makes its state in its first step
         if self.agreement.agreed_comparison:
             self.comparison.compare(self.state.step)
         if self.agreement.agreed_save or self.agreement.agreed_pause:
@@ -166,8 +172,10 @@ class CheckpointCoordinator:
         self.comparison.compare(self.state.step)  # replicas that differ are never stored
         is_replica = self._has_served_center and self.rank_info.rank > 0
         step = self.agreement.agreed_step if is_replica else self.state.step
-        shared = {} if is_replica else self.state.shared_state()
-        self._writer.save(step, shared, self.state.rank_state(self.device))
+        shared, own = {} if is_replica else self.state.shared_state(), self.state.rank_state(self.device)
+        self.state.check_storable(shared, own)
+        self.state.check_parts(shared, own)
+        self._writer.save(step, shared, own)
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
     def _report_result(self) -> None:

@@ -18,12 +18,16 @@ from trainers.checkpoints.checkpoint_directory import (
     DamagedCheckpoint,
     Manifest,
     PartState,
+    UnloadableCheckpoint,
+    load_part,
     rank_part,
 )
 from trainers.collectives.bytes_broadcast import SourceFailed, broadcast_bytes
 from trainers.collectives.json_exchange import gather_json
 
 Select = Callable[[PartState], PartState]  # what of the shared part is needed
+# the shared part and the parts of ranks -> what of them is not finite, or None
+FindNotFinite = Callable[[PartState, Sequence[PartState]], str | None]
 
 
 class Parts(NamedTuple):
@@ -39,26 +43,32 @@ def read_together(
     name: str,
     ranks_of: Callable[[Manifest], Sequence[int]],
     *,
+    find_not_finite: FindNotFinite,
     select: Select | None = None,
 ) -> Parts:
     """Return the manifest, the shared part, and the parts of the ranks ranks_of(manifest).
 
     All ranks call this together. `select`: rank 0 sends only this of the shared part. Raise the same DamagedCheckpoint
-    on all ranks if any file that a rank reads differs from what was written.
+    on all ranks if any file that a rank reads differs from what was written or is not finite, and the same
+    UnloadableCheckpoint if a file holds what cannot be read back.
     """
     try:
         manifest = directory.parse_manifest(name, broadcast_bytes(lambda: _read(directory, name)).read())
-        shared = broadcast_bytes(lambda: _read_shared(directory, name, manifest, select))
+        content = broadcast_bytes(lambda: _read_shared(directory, name, manifest, select))
     except SourceFailed as failure:
         raise DamagedCheckpoint(str(failure)) from failure
-    damage, states = None, []
+    problem, shared, states = None, {}, []
     try:
         states = [directory.read_part(name, manifest, rank_part(rank)) for rank in ranks_of(manifest)]
-    except DamagedCheckpoint as damaged:
-        damage = str(damaged)
-    if damages := [text for text in gather_json(damage) if text]:
-        raise DamagedCheckpoint(damages[0])
-    return Parts(manifest, torch.load(shared, map_location="cpu", weights_only=True), states)
+        shared = load_part(content, f"{name}/{SHARED}")
+        if found := find_not_finite(shared, states):
+            raise DamagedCheckpoint(f"{name}: {found}")
+    except (DamagedCheckpoint, UnloadableCheckpoint) as error:
+        problem = [isinstance(error, DamagedCheckpoint), str(error)]
+    if problems := [of_rank for of_rank in gather_json(problem) if of_rank]:
+        is_damaged, text = max(problems, key=lambda of_rank: of_rank[0])  # damage first: there is another checkpoint
+        raise DamagedCheckpoint(text) if is_damaged else UnloadableCheckpoint(text)
+    return Parts(manifest, shared, states)
 
 
 def share_of_ranks(manifest: Manifest) -> range:
@@ -79,7 +89,10 @@ def _read_shared(directory: CheckpointDirectory, name: str, manifest: Manifest, 
     except DamagedCheckpoint as damage:
         raise SourceFailed(str(damage)) from damage
     if select is not None:
-        state = select(torch.load(content, map_location="cpu", weights_only=True))
+        try:
+            state = select(load_part(content, f"{name}/{SHARED}"))
+        except UnloadableCheckpoint as error:
+            raise SourceFailed(str(error)) from error
         content = io.BytesIO()
         torch.save(state, content)
     return content

@@ -1,6 +1,7 @@
 """Initial weights: a run starts from the weights that another run evaluates, as its checkpoint has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from torch import Tensor
@@ -12,9 +13,8 @@ from trainers.models.persistent_buffers import persistent_buffers, without_cache
 from trainers.models.statistics import statistics
 from trainers.recovery.checkpoint_reading import read_together, share_of_ranks
 from trainers.recovery.mean_buffers import mean_buffers
+from trainers.training.finite_state import AVERAGE, MODEL, find_in_weights
 from trainers.training.state import TrainingState
-
-AVERAGE, MODEL = "average.", "model."  # prefixes of names in a checkpoint
 
 
 def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank: int, world: int) -> None:
@@ -33,8 +33,9 @@ def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank:
             return []
         return [rank] if manifest.world == world else share_of_ranks(manifest)
 
+    find = partial(_find_not_finite, statistics(state.model).keys())
     try:
-        found = read_together(directory, weights.checkpoint, ranks_of, select=_select_evaluated)
+        found = read_together(directory, weights.checkpoint, ranks_of, find_not_finite=find, select=_select_evaluated)
     except DamagedCheckpoint as damage:
         raise ValueError(f"the initial weights of run {weights.run} cannot be read: {damage}") from damage
     read = [without_caches(evaluated(part["buffers"]), state.model) for part in found.rank_states]
@@ -47,6 +48,15 @@ def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank:
 
 def _select_evaluated(shared: PartState) -> PartState:
     return {"parameters": evaluated(shared["parameters"])}
+
+
+def _find_not_finite(names: Collection[str], shared: PartState, rank_states: Sequence[PartState]) -> str | None:
+    """Return what of the weights, or of the statistics with these names, is not finite, or None."""
+    for part in rank_states or [{"buffers": {}}]:
+        buffers = {name: buffer for name, buffer in evaluated(part["buffers"]).items() if name in names}
+        if found := find_in_weights(shared["parameters"], buffers):
+            return found
+    return None
 
 
 def _check_buffers(saved: Sequence[Mapping[str, Tensor]], like: Mapping[str, Tensor]) -> None:

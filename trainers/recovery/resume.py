@@ -9,7 +9,13 @@ import torch
 from contract.spec.checks.extension import has_open_end
 from contract.spec.choices.rules import Sync
 from contract.spec.run import RunSpec
-from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, DamagedCheckpoint, Manifest, rank_part
+from trainers.checkpoints.checkpoint_directory import (
+    CheckpointDirectory,
+    DamagedCheckpoint,
+    Manifest,
+    PartState,
+    rank_part,
+)
 from trainers.collectives.json_exchange import broadcast_json
 from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.checkpoint_reading import Parts, read_together, share_of_ranks
@@ -42,13 +48,20 @@ def resume(
 ) -> ResumePoint | None:
     """Load the newest undamaged checkpoint, the same on all ranks, into `state`; return None if there is none at all.
 
-    Raise ValueError if it belongs to another run, or if this attempt has other data than `data` and may not have them.
+    A checkpoint that is not finite is damaged too: an earlier version stored it. Raise ValueError if the checkpoint
+    belongs to another run or holds what cannot be read back, or if this attempt has other data than `data` and may not
+    have them.
     """
     names = broadcast_json(directory.list_complete() if rank_info.rank == 0 else None)
     notes: list[str] = []
     for name in names:
         try:
-            found = read_together(directory, name, partial(_ranks_to_read, rank_info=rank_info, rule=state.rule))
+            found = read_together(
+                directory,
+                name,
+                partial(_ranks_to_read, rank_info=rank_info, rule=state.rule),
+                find_not_finite=partial(_find_not_finite, state),
+            )
         except DamagedCheckpoint as damage:
             notes.append(f"passed over a damaged checkpoint: {damage}")
             if rank_info.rank == 0:
@@ -74,6 +87,11 @@ def _ranks_to_read(manifest: Manifest, *, rank_info: RankInfo, rule: Rule) -> Se
     if rule.replicas_differ:
         return [rank_info.rank] if rank_part(rank_info.rank) in manifest.parts else []
     return [rank_info.rank] if manifest.world == rank_info.world else share_of_ranks(manifest)
+
+
+def _find_not_finite(state: TrainingState, shared: PartState, rank_states: Sequence[PartState]) -> str | None:
+    found = (state.find_not_finite(shared, own) for own in rank_states or [{}])
+    return next((text for text in found if text), None)
 
 
 def _load(parts: Parts, run: RunSpec, rank_info: RankInfo, state: TrainingState, device: torch.device) -> int:

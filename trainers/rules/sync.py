@@ -16,6 +16,7 @@ from torch.nn import Parameter
 from trainers.collectives.runners.allreduce import Allreduce
 from trainers.collectives.runners.async_allreduce import AsyncAllreduce
 from trainers.collectives.runners.side_stream import SideStream
+from trainers.optimizers.gradient_check import GradientCheck
 from trainers.preconditioners.kfac import KFAC
 from trainers.rules.call_timer import CallTimer, call_untimed
 from trainers.rules.early_means import EarlyMeans
@@ -30,7 +31,7 @@ class Sync:
     vectors are summed during the backward pass, otherwise after it, one for each type of parameter. `packed=False`
     sends every layer separately. A single rank sends nothing. `names`: of the parameters, for messages. `side`: the
     stream of the sums on a GPU, which `early` shares. `preconditioner`: its factors are summed too, and the optimizer's
-    step calls it.
+    step calls it. `check`: is due where the ranks have agreed to store.
     """
 
     replicas_differ = False
@@ -49,12 +50,13 @@ class Sync:
         early: EarlyMeans | None = None,
         preconditioner: KFAC | None = None,
         side: SideStream | None = None,
+        check: GradientCheck | None = None,
         timed: CallTimer = call_untimed,
         updating: CallTimer = call_untimed,
     ) -> None:
         self._params = list(params)
         self._update, self._overlap, self._early = updating(optimizer.step), overlap, early
-        self._allreduce, self._preconditioner = allreduce, preconditioner
+        self._allreduce, self._preconditioner, self._check = allreduce, preconditioner, check
         self._mean: GradientMean | None = None
         if world > 1:
             known = names or [f"{number} of shape {tuple(p.shape)}" for number, p in enumerate(self._params)]
@@ -82,8 +84,11 @@ class Sync:
         means = values if self._mean is None else self._average(values, self._mean)
         if self._early is not None and (read := self._early.read()) is not None:
             means = read.view_as(values)
-        if not all(map(math.isfinite, means.flatten().tolist())):
+        loss, *requests = means.flatten().tolist()
+        if not all(map(math.isfinite, (loss, *requests))):
             return means  # leave weights and gradients unchanged for the diagnosis
+        if self._check is not None and any(requests):
+            self._check.is_due = True
         self._update()
         for p in self._params:
             p.grad = None

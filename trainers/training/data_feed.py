@@ -75,6 +75,10 @@ class DataFeed:
                 self._prepare(Position(start.epoch + 1, 0))
             yield batch
 
+    def numbers(self, start: Position) -> Iterator[Tensor]:
+        """Yield the numbers of this rank's samples in the data set, pass by pass, from a position on in an epoch."""
+        return self._indices(start)
+
     def sample_batches(self, samples: int) -> Iterator[DeviceBatch]:
         """Yield the first batches of this rank's first epoch, until they have `samples` samples or the epoch ends."""
         # do not stage the split, because a single rank may call this

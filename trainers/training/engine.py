@@ -31,6 +31,7 @@ from trainers.data.float_types import FloatTypes
 from trainers.data.loader import Loader
 from trainers.data.split import UNCHANGED, Split
 from trainers.generators.seeds import draw_alike, seed_generators
+from trainers.optimizers.gradient_check import GradientCheck
 from trainers.progress.rank_stats import RankStats
 from trainers.progress.reporter import Reporter
 from trainers.progress.software_versions import read_versions
@@ -205,7 +206,8 @@ def _make_state(
     preconditioner = build_preconditioner(run, model, rank_info.rank, scale=scale, timer=timer)
     if preconditioner is not None:
         report.note(describe_preconditioner(preconditioner))
-    optimizer = build_optimizer(run, model, scale, preconditioner)
+    check = GradientCheck(model.named_parameters())
+    optimizer = build_optimizer(run, model, scale, preconditioner, check)
     if note := note_on_skip(run, model):
         report.note(note)
     allreduce = _build_sum(run, placement, device=device, report=report)
@@ -218,6 +220,7 @@ def _make_state(
         scale=scale,
         mesh=placement.mesh if placement else None,
         preconditioner=preconditioner,
+        check=check,
         timed=time_communication,
         updating=time_update,
     )
@@ -226,6 +229,7 @@ def _make_state(
         compile_net(model, world=rank_info.world)
     dense = DenseState(placement.mesh, model, optimizer) if placement else None
     state = TrainingState(model, optimizer, rule, scale, average=average, dense=dense, preconditioner=preconditioner)
+    state.gradient_check = check
     if isinstance(run.optimizer, ImportedOptimizer):  # the engine's own draw nothing
         draw_alike(optimizer, run.seed, step=lambda: state.step)
     return state

@@ -1,13 +1,13 @@
 """Evaluation: loss and accuracy on the held-out split, computed by all ranks together."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
 import torch
 import torch.distributed as dist
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract import metric_names
@@ -20,6 +20,7 @@ from trainers.models.evaluation_mode import evaluation_mode
 from trainers.models.statistics import statistics
 from trainers.tasks.own_metrics import OwnMetrics
 from trainers.tasks.task import Task
+from trainers.training.evaluation_diagnosis import OutputNotFinite, SampleSearch, first_of_ranks
 from trainers.training.precision import Precision
 
 
@@ -50,6 +51,7 @@ class Evaluation:
     def __call__(self, model: nn.Module, *, alone: bool = False) -> dict[str, float]:
         """Return the held-out loss, the accuracy of classes, and the user's metrics.
 
+        Raise OutputNotFinite on all ranks if the loss or a metric is not finite.
         All ranks call this together with the same model.
         `alone`: this rank evaluates all samples, and the other ranks do not take part.
         """
@@ -76,15 +78,31 @@ class Evaluation:
         if not alone:
             self.watch.all_reduce(sums_N)
         loss, right, count, *own_sums = sums_N.tolist()
+        if not all(map(math.isfinite, (loss, *own_sums))):
+            self._explain(model, alone=alone)
         accuracy = {} if math.isnan(right) else {metric_names.HELDOUT_ACCURACY: right / count}
         measured = self.measures(loss / count) if self.measures else {}
         return {metric_names.HELDOUT_LOSS: loss / count} | accuracy | measured | self.metrics.means(own_sums)
 
+    def _explain(self, model: nn.Module, *, alone: bool) -> None:
+        """Raise OutputNotFinite with the first sample because of which a measure is not finite."""
+        parts = self._parts(alone=alone)
+        search = SampleSearch(model, self.task, self.metrics, self.precision, by_sample=self.part is None)
+        with closing(self.loader.batches(self.heldout, parts)) as batches:
+            on_device = (
+                to_device(made, self.heldout, self.device, channels_last=self.channels_last) for made in batches
+            )
+            own = search.find(zip(parts, on_device, strict=True))
+        raise OutputNotFinite(first_of_ranks(own, alone=alone))
+
     def _open(self, *, alone: bool) -> Batches:
+        return self.loader.batches(self.heldout, self._parts(alone=alone))
+
+    def _parts(self, *, alone: bool) -> Sequence[Tensor]:
+        """Return the numbers of this rank's samples in each pass."""
         rank, world = (0, 1) if alone else self.part or (dist.get_rank(), dist.get_world_size())
         mine_N = torch.arange(len(self.heldout))[rank::world]
-        parts = torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
-        return self.loader.batches(self.heldout, parts)
+        return torch.split(mine_N, self.batch) if len(mine_N) else ()  # with fewer samples than ranks some have none
 
 
 @torch.no_grad()

@@ -13,6 +13,7 @@ from contract import metric_names
 from contract.spec.batch_schedule import Position
 from contract.spec.run import RunSpec
 from trainers.data.split import DeviceBatch
+from trainers.optimizers.gradient_check import GradientsNotFinite
 from trainers.preconditioners.factors import FactorsNotFinite
 from trainers.progress.reporter import Reporter
 from trainers.progress.step_metrics import StepMeasurement, StepMetrics
@@ -22,16 +23,15 @@ from trainers.replicas.comparison import ReplicaComparison
 from trainers.replicas.data_digest import DataDigest
 from trainers.schedules.schedule import Schedule
 from trainers.training.data_feed import DataFeed
+from trainers.training.diverged import Diverged
 from trainers.training.evaluation import Evaluation, recalibrate
+from trainers.training.evaluation_diagnosis import OutputNotFinite
 from trainers.training.loss_diagnosis import diagnose
+from trainers.training.precision import Overflow
 from trainers.training.state import TrainingState
 from trainers.training.step import TrainingStep
 
 RECALIBRATION_SAMPLES = 2048  # of this rank, at least, for the batch norm statistics of weights that were not trained
-
-
-class Diverged(ArithmeticError):
-    """The loss is no longer a finite number."""
 
 
 @dataclass
@@ -109,15 +109,19 @@ class TrainingLoop:
             yield batch
 
     def take_step(self, batches: Iterator[DeviceBatch], at: Position) -> None:
-        """Take one step with the next batches, and measure it. Raise Diverged if the loss is not finite."""
+        """Take one step with the next batches, and measure it.
+
+        Raise Diverged if the loss is not finite, or the gradients are not and the step shows it.
+        """
         self.timer.start(metric_names.COMPUTE_S)
         rate = self._set_rate()
         if self.coordinator:
             self.coordinator.before_step()
         passes = islice(batches, self.feed.passes_per_step(at.epoch))
+        self.state.gradient_check.is_due = at.step + 1 == self.run.batch_schedule.steps_in(at.epoch)
         try:
             loss = self.step(passes, samples=self.feed.samples_per_step(at.epoch))
-        except FactorsNotFinite as error:
+        except (FactorsNotFinite, GradientsNotFinite, Overflow) as error:
             raise Diverged(f"at step {self.state.step + 1}, with a learning rate of {rate:g}: {error}") from error
         if self.state.average is not None and math.isfinite(loss):
             self.state.average.update_parameters(self.state.model)
@@ -143,12 +147,14 @@ class TrainingLoop:
             return f"{message}; {diagnose(self.state.model, (), precision=precision, together=False)}"
         self.metrics.flush()
         with closing(self.feed.epoch_batches(at)) as batches:
-            repeated = islice(batches, self.feed.passes_per_step(at.epoch))
+            numbers = islice(self.feed.numbers(at), self.feed.passes_per_step(at.epoch))
+            repeated = zip(numbers, batches, strict=False)  # the batches of the epoch go on
             return f"{message}; {diagnose(self.state.model, repeated, precision=precision)}"
 
     def _evaluate_weights(self) -> None:
         """Evaluate the weights as they are, at step 0."""
-        values = self.evaluation(self.state.evaluated_model)
+        self.state.check_weights()
+        values = self._measure(alone=False)
         self.report.epoch(0, values | {metric_names.EPOCH: 0})
 
     def _evaluate(self, epoch: int) -> None:
@@ -161,12 +167,21 @@ class TrainingLoop:
         if not rule.is_synchronous and dist.get_rank():
             return  # rank 0 has the center, and evaluates it alone
         with rule.evaluation_weights():
+            self.state.check_weights()
             if rule.replicas_differ:
                 recalibrate(model, self.feed.sample_batches(RECALIBRATION_SAMPLES))
-            values = self.evaluation(model, alone=not rule.is_synchronous)
+            values = self._measure(alone=not rule.is_synchronous)
         values |= {metric_names.EPOCH: epoch + 1, metric_names.BATCH: self.run.batch_schedule.batch_in(epoch)}
         values |= {
             metric_names.TRAINED_S: self.state.trained_s,
             metric_names.PEAK_MEMORY_BYTES: self.metrics.peak_memory_bytes(),
         }
         self.report.epoch(self.state.step, values)
+
+    def _measure(self, *, alone: bool) -> dict[str, float]:
+        """Return the held-out loss and the other measures; raise Diverged if they are not finite."""
+        try:
+            return self.evaluation(self.state.evaluated_model, alone=alone)
+        except OutputNotFinite as error:
+            whose = "" if self.state.average is None else " of the weights' average"
+            raise Diverged(f"at the evaluation{whose} after step {self.state.step} {error}") from error

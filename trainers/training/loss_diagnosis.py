@@ -9,29 +9,39 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from trainers.checkpoints.finite import first_not_finite
 from trainers.collectives.json_exchange import gather_json
 from trainers.data.split import DeviceBatch
 from trainers.training.precision import Precision
+
+Pass = tuple[Tensor, DeviceBatch]  # the numbers of its samples in the data set, and the batch
 
 LARGEST = 3  # number of layers in the diagnosis
 
 
 @torch.no_grad()
-def diagnose(model: nn.Module, passes: Iterable[DeviceBatch], *, precision: Precision, together: bool = True) -> str:
+def diagnose(model: nn.Module, passes: Iterable[Pass], *, precision: Precision, together: bool = True) -> str:
     """Repeat the passes of the failed step in its precision, and describe the cause.
 
     `together`: all ranks do, and share the result.
     """
-    found = [_find_in_pass(model, inputs, precision) for inputs, _ in passes]
+    found = [_find_in_data(*of_pass) or _find_in_layers(model, of_pass[1][0], precision) for of_pass in passes]
     own = next((layer for layer in found if layer), None)
     of_rank = {dist.get_rank(): own} if not together else dict(enumerate(gather_json(own)))
     first = next((f"{layer} on rank {rank}" for rank, layer in of_rank.items() if layer), "the loss")
     return f"the first that is not finite is {first}; {_sizes(model)}"
 
 
-def _find_in_pass(model: nn.Module, inputs: tuple[Tensor, ...], precision: Precision) -> str | None:
-    if not all(bool(part.isfinite().all()) for part in inputs):
-        return "the input itself"
+def _find_in_data(numbers_B: Tensor, batch: DeviceBatch) -> str | None:
+    """Return the first sample of a batch whose input or target is not finite, in words, or None."""
+    inputs, target = batch
+    for what, part in [*(("input", part) for part in inputs), ("target", target)]:
+        if (index := first_not_finite(part)) is not None:
+            return f"the {what} itself, of sample {int(numbers_B[index])} of the training set,"
+    return None
+
+
+def _find_in_layers(model: nn.Module, inputs: tuple[Tensor, ...], precision: Precision) -> str | None:
     # a compiled net would not call the hooks of its layers
     with _record_not_finite(model) as not_finite, precision.passes(), torch.compiler.set_stance("force_eager"):
         model(*inputs)

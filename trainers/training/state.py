@@ -1,7 +1,7 @@
 """TrainingState: everything that a run needs, besides its spec, to continue after a step."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -9,13 +9,17 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.swa_utils import AveragedModel
 
+from trainers.checkpoints.storable import check_storable
 from trainers.generators.rng_state import capture_rng_state, restore_rng_state
 from trainers.generators.seeds import seed_generators
 from trainers.models.persistent_buffers import persistent_buffers, without_caches
 from trainers.models.statistics import statistics
+from trainers.optimizers.gradient_check import GradientCheck
 from trainers.preconditioners.kfac import KFAC
 from trainers.rules.rule import Rule
 from trainers.tensor.dense_state import DenseState
+from trainers.training.diverged import Diverged
+from trainers.training.finite_state import find_in_parts, find_in_weights
 from trainers.training.precision import LossScale
 
 StateDict = dict[str, Any]
@@ -34,6 +38,8 @@ class TrainingState:
     average: AveragedModel | None = None  # of the model's weights over the steps, if the spec asks for it
     dense: DenseState | None = None  # if several ranks share a replica: their state as one rank would have it
     preconditioner: KFAC | None = None  # if the spec asks for one; its state is equal on all ranks
+    gradient_check: GradientCheck = field(default_factory=GradientCheck)
+    _finite_step: int = -1  # the last step at which all weights were known to be finite
 
     @property
     def evaluated_model(self) -> nn.Module:
@@ -67,12 +73,39 @@ class TrainingState:
         """Return the names of those buffers that are statistics of normalization."""
         return {f"{net}.{name}" for net, each in self._nets() for name in statistics(each)}
 
+    def find_not_finite(self, shared: StateDict, own: StateDict) -> str | None:
+        """Return what is not finite in two parts of a checkpoint of this model, in words, or None if all is finite."""
+        return find_in_parts(shared, own, statistics=self._statistics().keys(), optimized=self._optimized())
+
+    def check_storable(self, *parts: StateDict) -> None:
+        """Raise NotStorable if parts of a checkpoint, by default weights and optimizer, hold what none can hold."""
+        weights = {"parameters": dict(self._parameters()), "buffers": self.buffers()}
+        names = [name for name, _ in self._optimized()]
+        for part in parts or [{**weights, "optimizer": self.optimizer.state_dict()}]:
+            check_storable(part, names)
+
+    def check_parts(self, shared: StateDict, own: StateDict) -> None:
+        """Raise Diverged if what is about to be stored is not finite."""
+        self._check(self.find_not_finite(shared, own))
+
+    def check_weights(self) -> None:
+        """Raise Diverged if the weights and statistics that are about to be evaluated are not finite."""
+        if self.rule.replicas_differ or self._finite_step != self.step:  # else they were stored at this step
+            self._check(find_in_weights(dict(self._parameters()), self._statistics()))
+
+    def _check(self, found: str | None) -> None:
+        if found is None:
+            self._finite_step = self.step
+            return
+        known = f"; at step {self._finite_step} all were finite" if 0 <= self._finite_step < self.step else ""
+        raise Diverged(f"at step {self.step} {found}{known}")
+
     def load(self, step: int, shared: StateDict, own: StateDict, device: torch.device) -> None:
         """Restore the same rank of the same world; raise ValueError if the checkpoint is of another model."""
         self._load_weights(own.get("replica", shared), own["buffers"])
         self.rule.load_state_dict(own["rule"])
         restore_rng_state(own["random"], device)
-        self.step, self.trained_s = own.get("step", step), shared["trained_s"]
+        self._continue_at(own.get("step", step), shared)
 
     def load_with_other_world(
         self, step: int, shared: StateDict, buffers: Mapping[str, Tensor], *, seed: int, rank: int
@@ -80,14 +113,18 @@ class TrainingState:
         """Restore a world of another size: `buffers` are of all saved ranks, and the generators begin anew."""
         self._load_weights(shared, buffers)
         seed_generators(seed, rank=rank, step=step)
-        self.step, self.trained_s = step, shared["trained_s"]
+        self._continue_at(step, shared)
 
     def load_center(self, step: int, shared: StateDict, *, seed: int, rank: int) -> None:
         """Start a replica that has no saved state: from the center, at the step of rank 0."""
         _fill("parameter", self._parameters(), shared["parameters"])
         self.rule.start_replica(step)
         seed_generators(seed, rank=rank, step=step)
+        self._continue_at(step, shared)
+
+    def _continue_at(self, step: int, shared: StateDict) -> None:
         self.step, self.trained_s = step, shared["trained_s"]
+        self._finite_step = step  # all ranks have checked what they read
 
     def start_from(self, parameters: Mapping[str, Tensor], buffers: Mapping[str, Tensor]) -> None:
         """Take other weights and buffers before the first step.
@@ -99,6 +136,15 @@ class TrainingState:
         for _, net in self._nets():
             _fill("parameter", net.named_parameters(), parameters)
             _fill("buffer", persistent_buffers(net).items(), without_caches(buffers, net))
+
+    def _optimized(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return names and shapes of the optimizer's parameters, by the numbers that its state dict gives them."""
+        names = {p: name for name, p in self.model.named_parameters()}
+        params = [p for group in self.optimizer.param_groups for p in group["params"]]
+        return [(names.get(p, "a parameter of no module"), tuple(p.shape)) for p in params]
+
+    def _statistics(self) -> dict[str, Tensor]:
+        return {f"{net}.{name}": buffer for net, each in self._nets() for name, buffer in statistics(each).items()}
 
     def _trained_state(self) -> StateDict:
         averaged = 0 if self.average is None else int(self.average.n_averaged)

@@ -18,7 +18,7 @@ from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.host_reads import HostReads
 from trainers.build import rules as build_rules
 from trainers.build.averages import build_average
-from trainers.optimizers import momentum
+from trainers.optimizers import gradient_check, momentum
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import local_rank_info
 from trainers.rules import early_means
@@ -79,7 +79,8 @@ def events_of_a_step(path: str, as_on_gpus: bool, choices: dict[str, Any]) -> li
     states = loop.state.optimizer.state.values()
     reads = HostReads(on_host=[state["step"] for state in states if isinstance(state.get("step"), Tensor)])
     note_parts(loop, reads.events)
-    with mock.patch.object(momentum, "_is_fusible", return_value=False), reads:
+    is_on_gpu = mock.patch.object(gradient_check, "is_on_host", return_value=not as_on_gpus)
+    with mock.patch.object(momentum, "_is_fusible", return_value=False), is_on_gpu, reads:
         loop.step(second, samples=samples)
     loop.feed.close()
     return reads.events

@@ -24,7 +24,8 @@ def diagnose_one() -> str:
     for layer in (net[0], net[2]):
         nn.init.constant_(layer.weight, 1e20)
     small, large = torch.full((3, 2), 1e-9), torch.full((3, 2), 1e6)
-    passes = [((small,), small), ((large if dist.get_rank() == 1 else small,), small)]
+    numbers = torch.arange(3)
+    passes = [(numbers, ((small,), small)), (numbers, ((large if dist.get_rank() == 1 else small,), small))]
     return diagnose(net, passes, precision=PLAIN)
 
 
@@ -37,13 +38,17 @@ def test_every_rank_reports_the_first_layer_and_its_rank() -> None:
     )
 
 
-def poisoned() -> str:
-    return diagnose(nn.Linear(2, 2), [((torch.tensor([[1.0, math.nan]]),), torch.zeros(1))], precision=PLAIN)
+def poisoned() -> tuple[str, str]:
+    """Diagnose a batch of the samples 40 and 7: the second has an input, and then a target, that is not finite."""
+    numbers, sound, bad = torch.tensor([40, 7]), torch.ones(2, 2), torch.tensor([[1.0, 1.0], [1.0, math.nan]])
+    of_input = diagnose(nn.Linear(2, 2), [(numbers, ((bad,), torch.zeros(2)))], precision=PLAIN)
+    return of_input, diagnose(nn.Linear(2, 2), [(numbers, ((sound,), bad[:, 1]))], precision=PLAIN)
 
 
-def test_an_input_that_is_not_finite_is_reported_as_input() -> None:
-    (results,) = on_ranks(1, poisoned)
-    assert "the first that is not finite is the input itself on rank 0" in results
+def test_an_input_or_target_that_is_not_finite_is_reported_with_its_sample() -> None:
+    ((of_input, of_target),) = on_ranks(1, poisoned)
+    assert "the first that is not finite is the input itself, of sample 7 of the training set, on rank 0" in of_input
+    assert "the first that is not finite is the target itself, of sample 7 of the training set, on rank 0" in of_target
 
 
 def diagnose_float16() -> str:
@@ -51,7 +56,7 @@ def diagnose_float16() -> str:
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
     nn.init.constant_(net[0].weight, 1.0)
     nn.init.constant_(net[2].weight, 500.0)
-    passes = [((torch.full((3, 2), 100.0),), torch.zeros(1))]
+    passes = [(torch.arange(3), ((torch.full((3, 2), 100.0),), torch.zeros(3)))]
     return diagnose(net, passes, precision=Precision(torch.float16, torch.device("cpu")))
 
 

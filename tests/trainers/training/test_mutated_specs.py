@@ -17,7 +17,7 @@ from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.progress.reporter import Reporter
 from trainers.ranks import rank_info
 from trainers.training import engine
-from trainers.training.loop import Diverged
+from trainers.training.diverged import Diverged
 from trainers.training.precision import Overflow
 
 MOST = int(os.environ.get("MUTATED_SPECS", "60"))  # accepted specs per seed and world

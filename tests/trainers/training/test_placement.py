@@ -18,7 +18,8 @@ from trainers.models.resnet import ResNet
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import local_rank_info
 from trainers.training import engine
-from trainers.training.loop import Diverged, TrainingLoop
+from trainers.training.diverged import Diverged
+from trainers.training.loop import TrainingLoop
 from trainers.training.placement import compile_net, find_blocks, place, set_kernels
 
 TINY: dict[str, Any] = {

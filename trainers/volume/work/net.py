@@ -10,6 +10,7 @@ import torch
 from contract.spec.run import RunSpec
 from trainers.build.models import build_model
 from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, DamagedCheckpoint, rank_part
+from trainers.checkpoints.finite import listed, not_finite
 from trainers.models.persistent_buffers import without_caches
 from trainers.recovery.initial_weights import evaluated
 from trainers.volume.blend import Floats, Net, return_input
@@ -66,4 +67,7 @@ def _read_weights(checkpoint: Path) -> dict[str, torch.Tensor]:
         buffers = directory.read_part(checkpoint.name, manifest, rank_part(0))["buffers"]
     except DamagedCheckpoint as damage:
         raise ValueError(f"the net cannot be read: {damage}") from damage
-    return evaluated(shared["parameters"]) | evaluated(buffers)
+    weights = evaluated(shared["parameters"])
+    if names := not_finite(weights):
+        raise ValueError(f"{checkpoint}: the weights are not finite: {listed(names)}")
+    return weights | evaluated(buffers)

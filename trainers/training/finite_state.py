@@ -1,0 +1,66 @@
+"""What of a run's state is not finite: weights, statistics of normalization, the optimizer's state, and a center.
+
+Buffers of a user's own layer are not looked at: a mask of attention holds -inf on purpose. In the optimizer's state an
+infinity may be on purpose too, such as a least value so far, but a NaN of a weight reaches the weight sooner or later.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from trainers.checkpoints.finite import listed, not_finite
+
+MODEL, AVERAGE = "model.", "average."  # prefixes of names in a checkpoint
+State = Mapping[str, Any]
+Optimized = Sequence[tuple[str, tuple[int, ...]]]  # names and shapes of the optimizer's parameters, by their numbers
+
+
+def find_in_weights(parameters: Mapping[str, Tensor], statistics: Mapping[str, Tensor]) -> str | None:
+    """Return which parameters and statistics are not finite, in words, or None if all are finite.
+
+    Names begin with `model.`, or with `average.` for the weights' average.
+    """
+    return _first([_weights(parameters), _sentence("the statistics of normalization are", not_finite(statistics))])
+
+
+def find_in_parts(shared: State, own: State, *, statistics: Collection[str], optimized: Optimized) -> str | None:
+    """Return what is not finite in the shared part and in a rank's part of a checkpoint, in words, or None.
+
+    statistics: the names of the buffers that are statistics.
+    """
+    buffers = {name: buffer for name, buffer in own.get("buffers", {}).items() if name in statistics}
+    found = [find_in_weights(shared.get("parameters", {}), buffers)]
+    trained = own.get("replica", shared)
+    if trained is not shared:
+        found.append(_weights(trained["parameters"], " of the replica"))
+    if center := own.get("rule", {}).get("center", {}).get("tensors"):
+        found.append(_sentence("the center is", not_finite(center)))
+    broken = not_finite(dict(_states(trained.get("optimizer", {}), optimized)), allows_infinity=True)
+    return _first([*found, _sentence("the optimizer's state is", broken)])
+
+
+def _weights(parameters: Mapping[str, Tensor], whose: str = "") -> str | None:
+    names = [
+        f"{name.removeprefix(AVERAGE)} of the average" if name.startswith(AVERAGE) else name
+        for name in not_finite(parameters)
+    ]
+    return _sentence(f"the weights{whose} are", names)
+
+
+def _sentence(what_is: str, names: list[str]) -> str | None:
+    return f"{what_is} not finite: {listed([name.removeprefix(MODEL) for name in names])}" if names else None
+
+
+def _states(optimizer: State, optimized: Optimized) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors of a parameter's shape in its state, by names such as `momentum of 0.weight`."""
+    states = optimizer.get("state")  # a user's optimizer may have another state dict
+    for number, (name, shape) in enumerate(optimized):
+        of_one = states.get(number) if isinstance(states, Mapping) else None
+        for key, value in of_one.items() if isinstance(of_one, Mapping) else ():
+            if isinstance(value, Tensor) and value.shape == shape:
+                yield f"{key} of {name}", value
+
+
+def _first(found: Sequence[str | None]) -> str | None:
+    return next((text for text in found if text), None)
