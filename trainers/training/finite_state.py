@@ -1,4 +1,4 @@
-"""What of a run's state is not finite: weights, statistics of normalization, the optimizer's state, and a center.
+"""What of a run's state is not finite: weights, statistics, a center, the preconditioner's and the optimizer's state.
 
 Buffers of a user's own layer are not looked at: a mask of attention holds -inf on purpose. In the optimizer's state an
 infinity may be on purpose too, such as a least value so far, but a NaN of a weight reaches the weight sooner or later.
@@ -30,14 +30,19 @@ def find_in_parts(shared: State, own: State, *, statistics: Collection[str], opt
     statistics: the names of the buffers that are statistics.
     """
     buffers = {name: buffer for name, buffer in own.get("buffers", {}).items() if name in statistics}
-    found = [find_in_weights(shared.get("parameters", {}), buffers)]
-    trained = own.get("replica", shared)
-    if trained is not shared:
-        found.append(_weights(trained["parameters"], " of the replica"))
-    if center := own.get("rule", {}).get("center", {}).get("tensors"):
-        found.append(_sentence("the center is", not_finite(center)))
-    broken = not_finite(dict(_states(trained.get("optimizer", {}), optimized)), allows_infinity=True)
-    return _first([*found, _sentence("the optimizer's state is", broken)])
+    replica, center = own.get("replica", {}), own.get("rule", {}).get("center", {}).get("tensors", {})
+    trained = replica or shared
+    factors = {name: x for name, x in trained.get("preconditioner", {}).items() if isinstance(x, Tensor)}
+    states = dict(_states(trained.get("optimizer", {}), optimized))
+    return _first(
+        [
+            find_in_weights(shared.get("parameters", {}), buffers),
+            _weights(replica.get("parameters", {}), " of the replica"),
+            _sentence("the center is", not_finite(center)),
+            _sentence("the preconditioner's state is", not_finite(factors)),
+            _sentence("the optimizer's state is", not_finite(states, allows_infinity=True)),
+        ]
+    )
 
 
 def _weights(parameters: Mapping[str, Tensor], whose: str = "") -> str | None:
