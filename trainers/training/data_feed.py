@@ -48,6 +48,11 @@ class DataFeed:
         self._staging: Staging | None = None  # the exchange before the next epoch
         self._is_drained = False  # whether the workers have got all batches of the current epoch
 
+    @property
+    def split(self) -> Split:
+        """The split of all training samples."""
+        return self._split
+
     def samples_per_step(self, epoch: int) -> int:
         """Return the number of this rank's samples in each step of an epoch."""
         return self._batch_schedule.batch_in(epoch) // self._rank_info.world

@@ -44,7 +44,7 @@ from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rendezvous import exchange_hosts, join_process_group
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
 from trainers.recovery.preemption_signal import PreemptionSignal
-from trainers.replicas.data_digest import compare_data, digest_data
+from trainers.replicas.data_digest import DataDigest, compare_data, digest_data
 from trainers.tensor.dense_state import DenseState
 from trainers.training.data_feed import DataFeed
 from trainers.training.evaluation import Evaluation
@@ -74,9 +74,10 @@ def train(
         threads, features = torch.get_num_threads(), run.resources.features
         report_binding(folder, attempt, rank_info, store, threads=threads, constraint=features)
     loop = make_loop(run, rank_info, device=device, report=report)
-    compare_data(loop.data, build_data_comparers(run, rank_info))
+    data = digest_data(loop.feed.split, loop.evaluation.heldout)
+    compare_data(data, build_data_comparers(run, rank_info))
     loop.coordinator = _make_coordinator(
-        loop, folder, attempt, rank_info, preemption=preemption, store=store, device=device
+        loop, folder, attempt, rank_info, preemption=preemption, store=store, device=device, data=data
     )
     loop.coordinator.resume()
     if not loop.state.rule.is_synchronous:
@@ -98,7 +99,6 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
     train_split, heldout = build_data(
         run.data, run.seed, augmentation=run.augmentation, bad_images=report.folder.bad_images
     )
-    data = digest_data(train_split, heldout)
     placement = build_placement(run, rank_info, timed=partial(timer.wrap, metric_names.COMMUNICATION_S))
     state = _make_state(run, rank_info, placement, device=device, report=report, timer=timer)
     model, rule, mesh = state.model, state.rule, placement.mesh if placement else None
@@ -134,7 +134,6 @@ def make_loop(run: RunSpec, rank_info: RankInfo, *, device: torch.device, report
         timer=timer,
         metrics=_make_metrics(run, report, world=world, device=device, watch=watch),
         report=report,
-        data=data,
         comparison=build_comparison(run, state, rank_info, placement),
     )
 
@@ -256,6 +255,7 @@ def _make_coordinator(
     preemption: PreemptionSignal,
     store: Store,
     device: torch.device,
+    data: DataDigest,
 ) -> CheckpointCoordinator:
     return CheckpointCoordinator(
         loop.run,
@@ -269,6 +269,6 @@ def _make_coordinator(
         store=PrefixStore("checkpoints", store),
         device=device,
         watch=loop.evaluation.watch,
-        data=loop.data,
+        data=data,
         comparison=loop.comparison,
     )

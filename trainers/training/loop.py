@@ -20,7 +20,6 @@ from trainers.progress.step_metrics import StepMeasurement, StepMetrics
 from trainers.progress.timer import Timer
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
 from trainers.replicas.comparison import ReplicaComparison
-from trainers.replicas.data_digest import DataDigest
 from trainers.schedules.schedule import Schedule
 from trainers.training.data_feed import DataFeed
 from trainers.training.diverged import Diverged
@@ -47,7 +46,6 @@ class TrainingLoop:
     timer: Timer
     metrics: StepMetrics
     report: Reporter
-    data: DataDigest
     comparison: ReplicaComparison
     coordinator: CheckpointCoordinator | None = None  # None: nothing is saved, and signals are ignored
     _start_s: float = 0.0  # by the performance counter, as if all attempts had been one
