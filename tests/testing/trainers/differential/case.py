@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from contract.spec.batch_size import split_into_passes
+from tests.testing.trainers.differential.parts import BATCH_NORMS
 
 SGD = {"kind": "sgd", "momentum": 0.0}
 NATIVE = {"kind": "native"}
@@ -48,8 +49,17 @@ class Case:
         """The passes of a rank in each step, in the first epoch."""
         return len(split_into_passes(self.share, self.micro_batch))
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether batch normalization would have passes of one sample."""
+        shares = (self.share, self.later_share or self.share)
+        least = min(min(split_into_passes(share, self.micro_batch)) for share in shares)
+        return least < 2 and bool({*BATCH_NORMS} & {*self.parts})
+
     def features(self) -> set[str]:
-        """Return every choice of this case, as one word each."""
+        """Return every choice of this case, as one word each, if a run with them begins."""
+        if self.is_refused:
+            return {"refused"}
         optimizer = self.optimizer["kind"] if self.optimizer["kind"] != "import" else self.optimizer["function"]
         exempt = self.optimizer.get("skip") or self.optimizer.get("no_weight_decay", "none")
         chosen = {f"part {part}" for part in self.parts}

@@ -9,7 +9,7 @@ from tests.testing.trainers.differential.outcome import Outcome, Tensors
 # a tensor of smaller numbers is compared as if its largest number were this; rounding to 16 bits moves a bias that
 # begins at 0 by more of its size
 LEAST_SIZE, LEAST_SIZE_OF_16_BITS = 1e-2, 0.1
-COARSE = 1e-2  # limits above this are those of 16 bits
+COARSE, FIRST_LOSS = 1e-2, 1e-5  # limits above COARSE are those of 16 bits
 STATES = ("parameters", "buffers", "average_parameters", "average_buffers")
 
 
@@ -27,6 +27,8 @@ def differences(
         if not _are_equal(found.parameters, outcomes[0].parameters):
             yield f"rank {rank} ends with other weights than rank 0"
         yield from _compare_numbers(f"rank {rank}: losses", found.losses, plain.losses, limit)
+        if limit > COARSE:  # before the first step nothing is rounded otherwise
+            yield from _compare_numbers(f"rank {rank}: first loss", found.losses[:1], plain.losses[:1], FIRST_LOSS)
         for name, at in [("held-out losses", 0), *([("accuracies", 1)] if with_accuracy else [])]:
             numbers = [of[at] for of in found.evaluations], [of[at] for of in plain.evaluations]
             yield from _compare_numbers(f"rank {rank}: {name}", *numbers, limit)
