@@ -2995,6 +2995,13 @@ export interface components {
          */
         Checkpoint: {
             /**
+             * Accept New Data
+             * @description Whether to resume with data whose sizes or labels are not those of the checkpoint.
+             * @default false
+             * @example false
+             */
+            accept_new_data: boolean;
+            /**
              * At End
              * @description Whether to save after the last step too.
              * @default false
@@ -11311,6 +11318,7 @@ export interface components {
             /**
              * @description When to save.
              * @default {
+             *       "accept_new_data": false,
              *       "at_end": false,
              *       "every_minutes": 10,
              *       "keep": 2
@@ -11332,6 +11340,14 @@ export interface components {
              *     }
              */
             collective: components["schemas"]["Native"] | components["schemas"]["Ring"] | components["schemas"]["Torus"] | components["schemas"]["Tree"] | components["schemas"]["Colors"] | components["schemas"]["Hierarchical"] | components["schemas"]["HalvingDoubling"] | components["schemas"]["Server"] | components["schemas"]["Auto"];
+            /**
+             * Compare Replicas
+             * @description Whether the ranks compare their weights, buffers and optimizer states before the first step, at times, before
+             *     each checkpoint and at the end; false: for processors of different types, which may round differently.
+             * @default true
+             * @example true
+             */
+            compare_replicas: boolean;
             /**
              * Compile
              * @description Whether torch.compile compiles the net; the first step of each shape takes longer.
