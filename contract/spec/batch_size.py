@@ -29,21 +29,23 @@ def _count_passes(share: int, micro_batch: int | None) -> int:
     return -(-share // micro_batch) if micro_batch else 1
 
 
-def check_batch_share(batch: int, *, world: int, group: int | None, micro_batch: int | None) -> str | None:
-    """Return why `world` ranks cannot take steps of `batch` samples; None if they can.
+def check_division(batch: int, *, world: int) -> str | None:
+    """Return why `world` ranks cannot take steps of `batch` samples; None if they can."""
+    return f"batch {batch} does not divide over {world} ranks" if batch % world else None
 
-    `group`: number of ranks that share batch-normalization statistics; None for a net without batch normalization.
+
+def check_normalized_batch(batch: int, *, world: int, group: int, micro_batch: int | None) -> str | None:
+    """Return why batch normalization may have a single sample, for a batch that divides; None if it has more.
+
+    `group`: number of ranks that share batch-normalization statistics.
     """
-    share, rest = divmod(batch, world)
-    if rest:
-        return f"batch {batch} does not divide over {world} ranks"
-    smallest_pass = share // _count_passes(share, micro_batch)
-    if group is None or smallest_pass * group >= 2:
+    share = batch // world
+    if share // _count_passes(share, micro_batch) * group >= 2:
         return None
     if share == 1:
-        shares = f"batch {batch} over {world} ranks is 1 image per rank"
+        shares = f"batch {batch} over {world} ranks is 1 sample per rank"
     else:
-        shares = f"batch {batch} over {world} ranks is {share} images per rank"
+        shares = f"batch {batch} over {world} ranks is {share} samples per rank"
         shares += f", and in passes of {micro_batch} one pass has only 1"
     return f"{shares}; batch normalization needs at least 2"
 

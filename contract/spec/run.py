@@ -11,7 +11,7 @@ from contract.spec.artifacts.retention import AllOutputs, OutputRetention
 from contract.spec.artifacts.reuse import check_reuse, obstacle_of_engine
 from contract.spec.base import Spec
 from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
-from contract.spec.batch_size import BatchStage, check_batch_share, check_batch_stages
+from contract.spec.batch_size import BatchStage, check_batch_stages, check_division, check_normalized_batch
 from contract.spec.checkpoint import Checkpoint, InitialWeights
 from contract.spec.checks.easgd import check_averaging, check_easgd, check_sgd
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
@@ -181,6 +181,11 @@ class RunSpec(Spec):
         own, center = count_vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
         return ReplicaMemory(size, own, center, data_memory_bytes(self.data, min(share, self.micro_batch or share)))
 
+    def explain_single_sample(self, batch: int) -> str | None:
+        """Return why a batch normalization of a step of `batch` may have a single sample; None if it has more."""
+        group, most = self.batch_norm.group, self.micro_batch
+        return check_normalized_batch(batch, world=self.replicas, group=group, micro_batch=most)
+
     @property
     def imports(self) -> dict[str, Imported]:
         """The user's own parts, by their paths."""
@@ -248,7 +253,6 @@ class RunSpec(Spec):
     def _batch_issues(self) -> Iterator[ValidationIssue]:
         world, group = self.resources.world, self.batch_norm.group
         replicas = self.replicas
-        together = group if self.model.normalizes else None
         yield from check_batch_stages(self.batch_stages, self.epochs)
         stages = [(f"batch_stages.{number}.batch", stage.batch) for number, stage in enumerate(self.batch_stages)]
         for path, batch in [("batch", self.batch), *stages]:
@@ -257,7 +261,10 @@ class RunSpec(Spec):
                     f"batch {batch} is larger than the {self.data.train_samples} training samples of {self.data.kind}"
                 )
                 yield ValidationIssue(path=path, message=message)
-            if reason := check_batch_share(batch, world=replicas, group=together, micro_batch=self.micro_batch):
+            reason = check_division(batch, world=replicas)
+            if reason is None and self.model.normalizes:
+                reason = self.explain_single_sample(batch)
+            if reason is not None:
                 yield ValidationIssue(path=path, message=reason)
         if world % group:
             message = f"{world} ranks do not divide into groups of {group}"

@@ -88,7 +88,7 @@ def test_a_field_that_the_other_kind_lacks_is_refused_where_the_base_writes_it()
         ),
         (
             {"variants": [{"batch": 64}, {"batch": 1}], "axes": {"seed": [0, 1]}},
-            "variants.1.batch: batch 1 over 1 ranks is 1 image per rank",
+            "variants.1.batch: batch 1 over 1 ranks is 1 sample per rank",
         ),
         (
             {"variants": [{"optimizer": {"kind": "lars", "momentun": 1}}]},

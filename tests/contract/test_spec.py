@@ -32,10 +32,10 @@ def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list
     ("base", "complaint"),
     [
         ({"batch": 7}, "base.batch: batch 7 does not divide over 4 ranks"),
-        ({"batch": 4}, "base.batch: batch 4 over 4 ranks is 1 image per rank; batch normalization needs at least 2"),
+        ({"batch": 4}, "base.batch: batch 4 over 4 ranks is 1 sample per rank; batch normalization needs at least 2"),
         (
             {"batch": 12, "micro_batch": 2},
-            "base.batch: batch 12 over 4 ranks is 3 images per rank, and in passes of 2 one pass has only 1; "
+            "base.batch: batch 12 over 4 ranks is 3 samples per rank, and in passes of 2 one pass has only 1; "
             "batch normalization needs at least 2",
         ),
         (

@@ -13,6 +13,7 @@ from contract.spec.choices.optimizers import ImportedOptimizer
 from contract.spec.resources import Slurm
 from contract.spec.run import RunSpec
 from trainers.build.averages import build_average
+from trainers.build.check_net import check_net
 from trainers.build.collectives import build_allreduce
 from trainers.build.data import build_data
 from trainers.build.losses import build_loss
@@ -197,7 +198,9 @@ def _make_state(
     """Build the model, the optimizer and the rule with its connections; all ranks call this together."""
     time_communication = partial(timer.wrap, metric_names.COMMUNICATION_S)
     set_kernels(tf32=run.tf32, cudnn_benchmark=run.cudnn_benchmark)
-    model = place(put_on_mesh(build_model(run), placement), device, channels_last=run.channels_last)
+    model = build_model(run)
+    check_net(run, model)
+    model = place(put_on_mesh(model, placement), device, channels_last=run.channels_last)
     set_up_batch_norm(model, run.batch_norm, timed=time_communication)
     # each rank its own seed, because equal dropout masks on all ranks would not average out
     seed_generators(run.seed, rank=rank_info.rank, step=0)

@@ -13,7 +13,7 @@ class ConvNet(Spec):
     """A small convolutional net with batch normalization: three convolutions and one linear layer."""
 
     smallest: ClassVar[int] = 1  # smallest image side in pixels
-    normalizes: ClassVar[bool] = True  # has batch normalization, which needs more than one image per pass
+    normalizes: ClassVar[bool] = True  # has batch normalization, which needs more than one sample per pass
     kind: Literal["convnet"] = "convnet"
     width: Annotated[int, Field(ge=1, le=1024)] = 16
     """Number of channels of the first convolution."""
@@ -167,7 +167,7 @@ class Import(Imported):
     """
 
     smallest: ClassVar[int] = 1
-    normalizes: ClassVar[bool] = True  # not known, so assume yes
+    normalizes: ClassVar[bool] = False  # not known here; a rank looks at the net (trainers/build/check_net.py)
 
 
 Model = Annotated[
