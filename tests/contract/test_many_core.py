@@ -98,10 +98,10 @@ def test_a_center_and_an_average_count_as_well() -> None:
         run(parts=4, more={"optimizer": plain, "rule": rule, "ema_decay": average}).replica
         for rule, average in (({"kind": "sync"}, 0.9), ({"kind": "easgd"}, None), ({"kind": "async_sgd"}, None))
     ]
-    assert [(one.vectors, one.center) for one in sizes if one] == [(4, 0), (5, 0), (4, 8)]
+    assert [(one.vectors, one.center) for one in sizes if one] == [(4, 0), (5, 0), (5, 8)]
     served = sizes[2]
     assert served is not None
-    assert served.describe(4).startswith("4 x (4 vectors of 238 MiB + data 6.48 MiB) + 8 vectors of the center = ")
+    assert served.describe(4).startswith("4 x (5 vectors of 238 MiB + data 6.48 MiB) + 8 vectors of the center = ")
 
 
 def test_a_net_of_one_s_own_has_no_known_size_and_is_let_in() -> None:

@@ -5,6 +5,7 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
+from torch import nn
 from torch.distributed import PrefixStore, Store  # type: ignore[attr-defined]  # not in torch's __all__
 
 from contract import metric_names
@@ -197,10 +198,7 @@ def _make_state(
 ) -> TrainingState:
     """Build the model, the optimizer and the rule with its connections; all ranks call this together."""
     time_communication = partial(timer.wrap, metric_names.COMMUNICATION_S)
-    set_kernels(tf32=run.tf32, cudnn_benchmark=run.cudnn_benchmark)
-    model = build_model(run)
-    check_net(run, model)
-    model = place(put_on_mesh(model, placement), device, channels_last=run.channels_last)
+    model = _build_net(run, placement, device)
     set_up_batch_norm(model, run.batch_norm, timed=time_communication)
     # each rank its own seed, because equal dropout masks on all ranks would not average out
     seed_generators(run.seed, rank=rank_info.rank, step=0)
@@ -213,7 +211,6 @@ def _make_state(
     if note := note_on_skip(run, model):
         report.note(note)
     allreduce = _build_sum(run, placement, device=device, report=report)
-    time_update = partial(timer.wrap, metric_names.UPDATE_S)
     rule = build_rule(
         run,
         model,
@@ -224,7 +221,7 @@ def _make_state(
         preconditioner=preconditioner,
         check=check,
         timed=time_communication,
-        updating=time_update,
+        updating=partial(timer.wrap, metric_names.UPDATE_S),
     )
     average = build_average(run, model)
     if run.compile:
@@ -235,6 +232,14 @@ def _make_state(
     if isinstance(run.optimizer, ImportedOptimizer):  # the engine's own draw nothing
         draw_alike(optimizer, run.seed, step=lambda: state.step)
     return state
+
+
+def _build_net(run: RunSpec, placement: Placement | None, device: torch.device) -> nn.Module:
+    """Return this rank's net on its device; raise ValueError if the engine cannot train it."""
+    set_kernels(tf32=run.tf32, cudnn_benchmark=run.cudnn_benchmark)
+    model = build_model(run)
+    check_net(run, model)
+    return place(put_on_mesh(model, placement), device, channels_last=run.channels_last)
 
 
 def _build_sum(run: RunSpec, placement: Placement | None, *, device: torch.device, report: Reporter) -> Allreduce:
