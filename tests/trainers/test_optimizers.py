@@ -78,6 +78,23 @@ def test_sgd_updates_16_bit_weights() -> None:
     assert weight.tolist() == [0.5] * 1000
 
 
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_a_weight_whose_first_gradient_comes_later_starts_with_its_own_velocity(nesterov: bool) -> None:
+    """The fused SGD of torch 2.13 fails where some weights have a velocity and others none."""
+    ours, theirs = ([nn.Parameter(torch.ones(4)) for _ in range(3)] for _ in range(2))
+    fused = make_sgd([{"params": ours}], momentum=0.9, weight_decay=0.01, nesterov=nesterov)
+    plain = torch.optim.SGD(theirs, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=nesterov, foreach=False)
+    assert fused.defaults["fused"]
+    fused.param_groups[0]["lr"] = 0.1
+    for step in range(4):
+        for params, optimizer in ((ours, fused), (theirs, plain)):
+            for number, p in enumerate(params):
+                p.grad = torch.full_like(p, number + 1.0) if step >= number else None
+            optimizer.step()
+    for p, q in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(p, q)
+
+
 def caffe_oracle(w: list[float], grads: list[list[float]], rates: list[float]) -> list[float]:
     """Compute Caffe's SGD for one layer: momentum 0.9, weight decay 0.01, rates inside the velocity."""
     v = [0.0] * len(w)

@@ -38,6 +38,9 @@ class PreconditionedLayer(ABC):
 
     def __init__(self, name: str, module: nn.Module) -> None:
         self.name, self.module = name, module
+        bias = getattr(module, "bias", None)
+        # a frozen or parametrized bias is no part of the layer's matrix
+        self._bias = bias if isinstance(bias, nn.Parameter) and bias.requires_grad else None
 
     @abstractmethod
     def input_sums(self, x: Tensor) -> tuple[Tensor, int]:
@@ -49,23 +52,23 @@ class PreconditionedLayer(ABC):
 
     def gradients(self) -> list[Tensor] | None:
         """Return the gradient (R, C) of each block; None if the layer has none."""
-        weight, bias = self._parameters()
+        weight = cast(nn.Parameter, self.module.weight)
         if weight.grad is None:
             return None
         rows_QRC = self._to_blocks(weight.grad)
-        if bias is not None:
-            assert bias.grad is not None
-            rows_QRC = torch.cat([rows_QRC, bias.grad.view(len(rows_QRC), -1, 1)], dim=2)
+        if self._bias is not None:  # without a gradient if it was frozen after the start
+            of_bias = torch.zeros_like(self._bias) if self._bias.grad is None else self._bias.grad
+            rows_QRC = torch.cat([rows_QRC, of_bias.view(len(rows_QRC), -1, 1)], dim=2)
         return list(rows_QRC)
 
     def set_gradients(self, grads_RC: Sequence[Tensor]) -> None:
         """Replace the gradients, in the memory that they have."""
-        weight, bias = self._parameters()
+        weight = cast(nn.Parameter, self.module.weight)
         assert weight.grad is not None
         rows_QRC = torch.stack(list(grads_RC))
-        if bias is not None:
-            assert bias.grad is not None
-            bias.grad.copy_(rows_QRC[:, :, -1].reshape(-1))
+        if self._bias is not None:
+            if self._bias.grad is not None:
+                self._bias.grad.copy_(rows_QRC[:, :, -1].reshape(-1))
             rows_QRC = rows_QRC[:, :, :-1]
         weight.grad.copy_(self._from_blocks(rows_QRC, weight.grad))
 
@@ -75,16 +78,13 @@ class PreconditionedLayer(ABC):
     def _from_blocks(self, rows_QRC: Tensor, like: Tensor) -> Tensor:
         return rows_QRC.reshape(like.shape)
 
-    def _parameters(self) -> tuple[nn.Parameter, nn.Parameter | None]:
-        return cast(nn.Parameter, self.module.weight), cast(nn.Parameter | None, getattr(self.module, "bias", None))
-
 
 class LinearLayer(PreconditionedLayer):
     """A linear layer; all dimensions but the last of its inputs are samples and locations."""
 
     def __init__(self, name: str, module: nn.Linear) -> None:
         super().__init__(name, module)
-        self._has_bias = module.bias is not None
+        self._has_bias = self._bias is not None
         self.blocks = [BlockShape(name, module.in_features + self._has_bias, module.out_features)]
 
     def input_sums(self, x: Tensor) -> tuple[Tensor, int]:
@@ -104,7 +104,7 @@ class ConvolutionLayer(PreconditionedLayer):
 
     def __init__(self, name: str, module: Convolution) -> None:
         super().__init__(name, module)
-        self._has_bias, self._groups = module.bias is not None, module.groups
+        self._has_bias, self._groups = self._bias is not None, module.groups
         inputs = module.weight[0].numel() + self._has_bias
         names = [name] if self._groups == 1 else [f"{name}[{group}]" for group in range(self._groups)]
         self.blocks = [BlockShape(each, inputs, module.out_channels // self._groups) for each in names]
@@ -181,9 +181,10 @@ def find_layers(
 ) -> tuple[list[PreconditionedLayer], list[str]]:
     """Return the layers of a net that K-FAC preconditions, and the patterns of `skip` that match no layer.
 
-    A pattern is a layer's name or kind (`classifier`, `features.*`, `Conv2d`). Layers with frozen weights and with a
-    factor above `largest` are skipped too. Of layers that share their weights, one has the factors: the first, but a
-    linear layer before an embedding, because a head's gradient has all tokens and an embedding's the tokens of a batch.
+    A pattern is a layer's name or kind (`classifier`, `features.*`, `Conv2d`). Layers with frozen or parametrized
+    weights and with a factor above `largest` are skipped too. Of layers that share their weights, one has the factors:
+    the first, but a linear layer before an embedding, because a head's gradient has all tokens and an embedding's the
+    tokens of a batch.
     """
     found, unused = dict[Tensor, PreconditionedLayer](), list(skip)
     for name, module in model.named_modules():
@@ -193,8 +194,9 @@ def find_layers(
         matching = [pattern for pattern in skip if fnmatchcase(name, pattern) or pattern == type(module).__name__]
         unused = [pattern for pattern in unused if pattern not in matching]
         too_large = largest is not None and max(max(block.inputs, block.outputs) for block in layer.blocks) > largest
-        weight = cast(Tensor, module.weight)
-        if matching or too_large or not weight.requires_grad:
+        weight = module.weight
+        # what torch computes from other parameters (torch.nn.utils.parametrize) has no gradient of its own
+        if matching or too_large or not isinstance(weight, nn.Parameter) or not weight.requires_grad:
             continue
         if isinstance(found.get(weight), EmbeddingLayer) and not isinstance(layer, EmbeddingLayer):
             del found[weight]

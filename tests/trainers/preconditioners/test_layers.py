@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.utils.parametrizations import weight_norm
 
 from trainers.preconditioners import layers
 from trainers.preconditioners.kfac import KFAC
@@ -88,3 +89,50 @@ def test_layers_are_skipped_by_name_kind_size_and_frozen_or_shared_weights() -> 
 def test_a_net_without_such_layers_is_refused() -> None:
     with pytest.raises(ValueError, match="finds no linear layer"):
         KFAC(nn.Sequential(nn.BatchNorm1d(3)), KFACOptions())
+
+
+def precondition(net: nn.Module, x_BD: Tensor, *, freeze_later: Tensor | None = None) -> list[Tensor | None]:
+    """Return the gradients of a step with K-FAC; `freeze_later`: a parameter that the net freezes after the start."""
+    kfac = KFAC(net, KFACOptions(kl_clip=None))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+    kfac.attach(optimizer)
+    if freeze_later is not None:
+        freeze_later.requires_grad_(False)
+    net(x_BD).square().sum().backward()
+    optimizer.step()
+    return [p.grad for p in net.parameters()]
+
+
+def test_a_layer_with_a_frozen_bias_is_preconditioned_as_one_without_bias() -> None:
+    torch.manual_seed(0)
+    x_BD, layer = torch.randn(5, 3), nn.Linear(3, 2)
+    nn.init.zeros_(layer.bias)
+    layer.bias.requires_grad_(False)
+    bare = nn.Linear(3, 2, bias=False)
+    bare.weight.data.copy_(layer.weight)
+    [found, of_bias], [expected] = precondition(layer, x_BD), precondition(bare, x_BD)
+    assert found is not None
+    assert expected is not None
+    assert of_bias is None
+    torch.testing.assert_close(found, expected)
+
+
+def test_a_bias_that_is_frozen_after_the_start_stays_without_a_gradient() -> None:
+    layer = nn.Linear(3, 2)
+    weight, bias = precondition(layer, torch.randn(5, 3), freeze_later=layer.bias)
+    assert weight is not None
+    assert bias is None
+
+
+def test_a_parametrized_layer_takes_its_plain_gradient() -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(3, 3), weight_norm(nn.Linear(3, 2)))
+    x_BD = torch.randn(5, 3)
+    net(x_BD).square().sum().backward()
+    expected = [p.grad.clone() for p in net[1].parameters() if p.grad is not None]
+    net.zero_grad()
+    found = precondition(net, x_BD)
+    assert [layer.name for layer in find_layers(net)[0]] == ["0"]
+    for grad, of_layer in zip(found[2:], expected, strict=True):
+        assert grad is not None
+        torch.testing.assert_close(grad, of_layer)
