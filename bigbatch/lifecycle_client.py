@@ -59,14 +59,20 @@ class LifecycleClient:
         document = spec.model_dump(mode="json") if isinstance(spec, ExperimentSpec) else spec
         return self._connection.create(document, force=force, origin=origin, from_step=from_step)
 
-    def retry(self, experiment_id: int, states: Retried = BOTH) -> RetryResult:
-        """Let the runs of an experiment that ended in one of `states` go on, each as its next attempt."""
-        request = RetryRequest(states=list(states))
+    def retry(self, experiment_id: int, states: Retried = BOTH, *, accept_new_data: bool = False) -> RetryResult:
+        """Let the runs of an experiment that ended in one of `states` go on, each as its next attempt.
+
+        `accept_new_data`: also with data that are not those of their checkpoints.
+        """
+        request = RetryRequest(states=list(states), accept_new_data=accept_new_data)
         return self._connection.change("POST", f"/experiments/{experiment_id}/retry", RetryResult, request)
 
-    def retry_run(self, run_id: int, states: Retried = BOTH) -> RetryResult:
-        """Let a run that ended in one of `states` go on as its next attempt, from its newest checkpoint."""
-        request = RetryRequest(states=list(states))
+    def retry_run(self, run_id: int, states: Retried = BOTH, *, accept_new_data: bool = False) -> RetryResult:
+        """Let a run that ended in one of `states` go on as its next attempt, from its newest checkpoint.
+
+        `accept_new_data`: also with data that are not those of the checkpoint.
+        """
+        request = RetryRequest(states=list(states), accept_new_data=accept_new_data)
         return self._connection.change("POST", f"/runs/{run_id}/retry", RetryResult, request)
 
     def rerun(self, run_id: int, *, force: bool = False) -> Created:

@@ -3,6 +3,8 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
+from sqlalchemy import ColumnElement
+from sqlalchemy.orm import Session
 
 from api.database import Writing
 from api.http.bodies import body_of, describe_body
@@ -27,7 +29,7 @@ WhichStates = Annotated[RetryRequest, Depends(body_of(RetryRequest, what="the re
 def retry_run(run_id: RunId, asked: WhichStates, db: Writing, user: UserName = None) -> RetryResult:
     """Queue a run that failed or was cancelled as its next attempt; another run stays as it is."""
     found_run(db, run_id)
-    return _result(retry(db, Run.id == run_id, _states(asked), by=user))
+    return _result(_retry(db, Run.id == run_id, asked, user))
 
 
 @router.post("/experiments/{experiment_id:id}/retry", tags=["experiments"], responses=ACTION, openapi_extra=BODY)
@@ -38,9 +40,13 @@ def retry_experiment(
     see_experiment(db, experiment_id)
     states = _states(asked)
     kinds = {kind for state, own in ENDED_WITHOUT_RUNS.items() if state in states for kind in own}
-    found = retry(db, Run.experiment_id == experiment_id, states, by=user)
+    found = _retry(db, Run.experiment_id == experiment_id, asked, user)
     steps = wait_again(db, [experiment_id], kinds, StepGoesOn(by=user))
     return _result(found).model_copy(update={"steps": steps})
+
+
+def _retry(db: Session, which: ColumnElement[bool], asked: RetryRequest, user: str | None) -> RetriedRuns:
+    return retry(db, which, _states(asked), by=user, accept_new_data=asked.accept_new_data)
 
 
 def _states(asked: RetryRequest) -> list[State]:

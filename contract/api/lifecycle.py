@@ -21,6 +21,9 @@ class RetryRequest(DescribedModel):
 
     states: Annotated[list[RetriedState], Field(min_length=1, max_length=2)] = ["failed", "cancelled"]
     """The states of the runs that are retried; other runs do not change."""
+    accept_new_data: bool = False
+    """Whether runs of the engine may go on with data whose sizes or labels are not those of their checkpoints: it sets
+    `checkpoint.accept_new_data` of their specs. Runs of programs have no such check."""
 
 
 class UnchangedRun(DescribedModel):

@@ -109,7 +109,8 @@ class RunSpec(Spec):
     """The cluster, and the nodes, cpus and devices of each job."""
     compare_replicas: bool = True
     """Whether the ranks compare their weights, buffers and optimizer states before the first step, at times, before
-    each checkpoint and at the end; false: for processors of different types, which may round differently."""
+    each checkpoint and at the end, and floating-point targets of their data; false: for processors of different types,
+    which may round differently."""
     checkpoint: Checkpoint = Checkpoint()
     """When to save."""
     initial_weights: InitialWeights | None = None

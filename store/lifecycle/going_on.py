@@ -29,8 +29,13 @@ class RetriedRuns(NamedTuple):
     unchanged: list[tuple[int, State]]
 
 
-def retry(db: Session, which: ColumnElement[bool], states: Sequence[State], *, by: str | None) -> RetriedRuns:
-    """Queue the runs of `which` that ended in any of `states` as their next attempt; leave the others as they are."""
+def retry(
+    db: Session, which: ColumnElement[bool], states: Sequence[State], *, by: str | None, accept_new_data: bool = False
+) -> RetriedRuns:
+    """Queue the runs of `which` that ended in any of `states` as their next attempt; leave the others as they are.
+
+    `accept_new_data`: runs of the engine may go on with other data than their checkpoints had.
+    """
     mine = (which, Run.deleted_at.is_(None))
     locked = lock_runs(db, *mine, Run.state.in_(states))
     chosen = Run.id.in_(locked)
@@ -39,6 +44,8 @@ def retry(db: Session, which: ColumnElement[bool], states: Sequence[State], *, b
         for removed in (False, True):
             ids = [row.id for row in rows if row.state is state and (row.points_removed_at is not None) is removed]
             transitions.queue_ended(db, ids, state, RetryRequested(by=by, points_removed=removed))
+    if accept_new_data:
+        _accept_new_data(db, locked)
     _forget_exclusions(db, locked)
     go_on(db, locked, StepGoesOn(by=by))
     open_jobs = select(Run.id).join(Job, IS_CURRENT).where(chosen, *runs.IS_OPEN).order_by(Run.id)
@@ -57,6 +64,15 @@ def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
     replace_run_fields(db, run, columns["spec"])
     _forget_exclusions(db, [run.id])
     go_on(db, [run.id], StepGoesOn(by=by))
+
+
+def _accept_new_data(db: Session, run_ids: Sequence[int]) -> None:
+    for run in db.scalars(select(Run).where(Run.id.in_(run_ids))):
+        spec = read_run(run.spec)
+        if isinstance(spec, RunSpec) and not spec.checkpoint.accept_new_data:
+            run.spec = {**run.spec, "checkpoint": {**spec.checkpoint.model_dump(mode="json"), "accept_new_data": True}}
+            run.reuse_key = None  # its result is no longer that of its spec alone
+            replace_run_fields(db, run, run.spec)
 
 
 def _forget_exclusions(db: Session, run_ids: Sequence[int]) -> None:

@@ -117,6 +117,11 @@ def test_a_frozen_net_can_be_evaluated_and_types_may_differ_under_sync() -> None
     check_net(spec("types"), make("types"))
 
 
+def test_a_frozen_embedding_may_be_sparse_since_it_has_no_gradient() -> None:
+    frozen = nn.Embedding.from_pretrained(torch.ones(3, 2), sparse=True)
+    check_net(spec("types"), nn.Sequential(frozen, nn.Linear(2, 2)))
+
+
 def take_a_step(kind: str, fields: dict[str, Any], path: str) -> str:
     """Return the message of the error in the first step, if there is one."""
     loop = loop_of(spec(kind, dist.get_world_size(), **fields), path)
@@ -150,6 +155,7 @@ LAST = "batch normalization needs at least 2"
         ("norm", 2, {"batch": 4}, ""),
         ("norm of images", 2, {"batch": 2}, ""),
         ("norm in evaluation", 2, {"batch": 2}, ""),
+        ("no norm", 1, {"batch": 1}, ""),
         ("no norm", 2, {"batch": 2}, ""),
         ("no norm", 3, {"batch": 9, "micro_batch": 1}, ""),
     ],

@@ -108,6 +108,15 @@ def test_the_held_out_metrics_are_means_over_all_samples() -> None:
     assert metrics.means(sums.tolist()) == {"top1": pytest.approx(3 / 5)}
 
 
+def test_an_output_that_is_nan_is_no_class_although_the_loss_hides_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{HERE}.squares", lambda: lambda output, target: output.nan_to_num().mean())
+    task = build_task(a_run(loss=own("squares")), torch.device("cpu"))
+    logits, target = torch.eye(4), torch.arange(4)
+    assert task.tally(logits, target).tolist() == [1.0, 4.0, 4.0]
+    logits[2, 0] = math.nan
+    assert math.isnan(task.tally(logits, target)[0])
+
+
 def test_a_sample_is_the_same_on_every_rank_and_in_a_loader_process_and_differs_between_epochs() -> None:
     run = a_run(data=SPOTS, augmentation=own("shift"))
     train, _ = build_data(run.data, run.seed, augmentation=run.augmentation)

@@ -49,7 +49,7 @@ def _check_parameter(name: str, p: Parameter) -> None:
 
 def _check_sparse(model: nn.Module) -> None:
     for name, module in model.named_modules():
-        if isinstance(module, nn.Embedding | nn.EmbeddingBag) and module.sparse:
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag) and module.sparse and module.weight.requires_grad:
             raise ValueError(
                 f"the embedding {name or type(module).__name__} has sparse gradients, and the engine needs dense ones: "
                 "set its sparse to False"
@@ -74,10 +74,12 @@ def _batches(run: RunSpec) -> list[int]:
 def _refuse_single_values(model: nn.Module, reason: str) -> None:
     for name, module in model.named_modules():
         if isinstance(module, _BatchNorm):
-            module.register_forward_pre_hook(partial(_check_values, name, reason))
+            module.register_forward_pre_hook(partial(_check_values, name, reason), with_kwargs=True)
 
 
-def _check_values(name: str, reason: str, module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-    x_BCS = inputs[0]
+def _check_values(
+    name: str, reason: str, module: nn.Module, inputs: tuple[Tensor, ...], named: dict[str, Tensor]
+) -> None:
+    (x_BCS,) = inputs or named.values()
     if module.training and x_BCS.numel() == x_BCS.shape[1]:
         raise ValueError(f"the batch normalization {name} has one value per channel: {reason}")

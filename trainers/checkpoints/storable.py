@@ -37,7 +37,7 @@ def check_storable(state: Any, parameters: Sequence[str] = ()) -> None:
 
 def _problems(value: Any, place: Place, seen: set[int]) -> Iterator[tuple[Place, str]]:
     kind = type(value)
-    if kind in TENSORS:
+    if kind in TENSORS or (isinstance(value, Parameter) and type(value.detach()) is Tensor):  # what is stored
         if problem := _problem_of_tensor(value):
             yield place, problem
     elif kind in MAPPINGS or kind in ITEMS:

@@ -20,7 +20,7 @@ ATTRIBUTES = ("targets", "labels")  # of the data sets of torchvision and of man
 
 
 def search_labels(split: SampleSplit, *, rank: int = 0, world: int = 1, limit_s: float = LIMIT_S) -> None:
-    """Raise ValueError, which names the sample, if a label is found that is no class; read at least one sample."""
+    """Raise ValueError, which names the sample, if a label is found that is no class."""
     if split.classes is None or _are_shown_and_right(split):
         return
     end_s = perf_counter() + limit_s
@@ -38,8 +38,15 @@ def shown_labels(dataset: Any) -> Tensor | None:
         return None if of_all is None else of_all[torch.tensor(list(dataset.indices), dtype=torch.int64)]
     if isinstance(dataset, TensorDataset):
         return _numbers(dataset.tensors[-1], len(dataset))
-    found = (_numbers(getattr(dataset, name, None), len(dataset)) for name in ATTRIBUTES)
+    found = (_numbers(_attribute(dataset, name), len(dataset)) for name in ATTRIBUTES)
     return next((label_N for label_N in found if label_N is not None), None)
+
+
+def _attribute(dataset: Any, name: str) -> Any:
+    try:
+        return getattr(dataset, name, None)
+    except Exception:  # a property of the user's class, of which the run needs nothing
+        return None
 
 
 def _numbers(shown: Any, samples: int) -> Tensor | None:

@@ -12,13 +12,14 @@ from trainers.collectives.json_exchange import gather_json
 from trainers.models.persistent_buffers import persistent_buffers, without_caches
 from trainers.models.statistics import statistics
 from trainers.recovery.checkpoint_reading import read_together, share_of_ranks
-from trainers.recovery.mean_buffers import mean_buffers
-from trainers.training.finite_state import AVERAGE, MODEL, find_in_weights
+from trainers.recovery.mean_buffers import mean_buffers, of_rank_0
+from trainers.training.finite_state import AVERAGE, MODEL, find_in_weights, frozen_parameters
 from trainers.training.state import TrainingState
 
 
 def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank: int, world: int) -> None:
-    """Load the weights, and the buffers of the same rank, or their mean if there were more or fewer ranks.
+    """Load the weights, the statistics of the same rank, or their mean if there were more or fewer ranks, and rank 0's
+    other buffers: those of another rank may differ from them if each trained a replica of its own.
 
     All ranks call this together. Rank 0 sends the weights alone, without the optimizer's state, and no rank reads the
     parts of ranks if the net has no buffers. Raise ValueError if they cannot be had.
@@ -33,16 +34,20 @@ def load_initial_weights(weights: InitialWeights, state: TrainingState, *, rank:
             return []
         return [rank] if manifest.world == world else share_of_ranks(manifest)
 
-    find = partial(_find_not_finite, statistics(state.model).keys())
+    find = partial(_find_not_finite, statistics(state.model).keys(), frozen_parameters(state.model))
     try:
         found = read_together(directory, weights.checkpoint, ranks_of, find_not_finite=find, select=_select_evaluated)
     except DamagedCheckpoint as damage:
         raise ValueError(f"the initial weights of run {weights.run} cannot be read: {damage}") from damage
     read = [without_caches(evaluated(part["buffers"]), state.model) for part in found.rank_states]
-    buffers: Mapping[str, Tensor] = read[0] if read else {}
-    if like and found.manifest.world != world:
+    buffers: Mapping[str, Tensor] = {}
+    if like:
         _check_buffers(read, like)
-        buffers = mean_buffers(like, read, statistics=statistics(state.model), world=found.manifest.world)
+        averaged = statistics(state.model)
+        if found.manifest.world != world:
+            buffers = mean_buffers(like, read, statistics=averaged, world=found.manifest.world)
+        else:
+            buffers = {**read[0], **of_rank_0([name for name in like if name not in averaged], read)}
     state.start_from(found.shared["parameters"], buffers)
 
 
@@ -50,11 +55,13 @@ def _select_evaluated(shared: PartState) -> PartState:
     return {"parameters": evaluated(shared["parameters"])}
 
 
-def _find_not_finite(names: Collection[str], shared: PartState, rank_states: Sequence[PartState]) -> str | None:
-    """Return what of the weights, or of the statistics with these names, is not finite, or None."""
+def _find_not_finite(
+    names: Collection[str], frozen: Collection[str], shared: PartState, rank_states: Sequence[PartState]
+) -> str | None:
+    """Return what of the weights that are not frozen, or of the statistics with these names, is not finite, or None."""
     for part in rank_states or [{"buffers": {}}]:
         buffers = {name: buffer for name, buffer in evaluated(part["buffers"]).items() if name in names}
-        if found := find_in_weights(shared["parameters"], buffers):
+        if found := find_in_weights(shared["parameters"], buffers, frozen=frozen):
             return found
     return None
 

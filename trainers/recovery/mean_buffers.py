@@ -23,7 +23,7 @@ def mean_buffers(
     """
     averaged = [name for name in like if name in statistics]
     others = [name for name in like if name not in statistics]
-    return _means(averaged, like, read, world) | _of_rank_0(others, read)
+    return _means(averaged, like, read, world) | of_rank_0(others, read)
 
 
 def _means(
@@ -40,7 +40,8 @@ def _means(
     return {name: mean.view(like[name].shape) for name, mean in zip(names, means, strict=True)}
 
 
-def _of_rank_0(names: Sequence[str], read: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+def of_rank_0(names: Sequence[str], read: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Return the buffers with these names of the first of rank 0's `read`, on all ranks, which call this together."""
     if not names:
         return {}
 

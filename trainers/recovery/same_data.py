@@ -17,6 +17,6 @@ def check_same_data(manifest: Manifest, data: DataDigest, *, accepts_new: bool) 
         return [f"{message}; checkpoint.accept_new_data allows it"]
     raise ValueError(
         f"{message}. Held-out samples may be among those that trained already. Restore the data, or make the function "
-        "of the data return the same sets in every process; if the data are meant to change, set "
-        "checkpoint.accept_new_data: true"
+        "of the data return the same sets in every process; if the data are meant to change, retry the run with "
+        "--accept-new-data, which sets checkpoint.accept_new_data"
     )

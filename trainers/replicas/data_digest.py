@@ -32,9 +32,9 @@ class DataDiffer(RuntimeError):
     """The ranks have different data."""
 
 
-def digest_data(train: Split, heldout: Split) -> DataDigest:
-    """Return the digest of a run's data."""
-    return {"training": _digest_set(train), "held_out": _digest_set(heldout)}
+def digest_data(train: Split, heldout: Split, *, floats: bool = True) -> DataDigest:
+    """Return the digest of a run's data; `floats`: floating-point targets count, which processors round differently."""
+    return {"training": _digest_set(train, floats=floats), "held_out": _digest_set(heldout, floats=floats)}
 
 
 def compare_data(data: DataDigest, comparers: Comparers) -> None:
@@ -53,13 +53,25 @@ def differences(saved: Mapping[str, Any], here: DataDigest) -> Iterator[str]:
             yield f"the labels of {name} are others"
 
 
-def _digest_set(split: Split) -> dict[str, Any]:
+def _digest_set(split: Split, *, floats: bool) -> dict[str, Any]:
     if isinstance(split, AugmentedSplit):  # it changes inputs alone
         split = split.split
     numbers = _numbers_of(split)
-    read = "all" if numbers is not None else str(SAMPLES)
-    values = describe([("labels", numbers if numbers is not None else _read_some(split))])
-    return {"samples": len(split), "labels": sha256(repr(values).encode()).hexdigest()[:16], "read": read}
+    if numbers is not None:
+        return {"samples": len(split), "labels": _digest(numbers), "read": "all"}
+    targets = _read_some(split)
+    if any(target.is_floating_point() for target in targets) and not (floats and _are_fixed(split, targets)):
+        return {"samples": len(split), "labels": "", "read": "none"}
+    return {"samples": len(split), "labels": _digest(targets), "read": str(SAMPLES)}
+
+
+def _digest(labels: Any) -> str:
+    return sha256(repr(describe([("labels", labels)])).encode()).hexdigest()[:16]
+
+
+def _are_fixed(split: Split, targets: list[Tensor]) -> bool:
+    """Return whether a second reading gives the same targets: a set may draw noise without a seed as its target."""
+    return all(map(torch.equal, targets, _read_some(split)))
 
 
 def _numbers_of(split: Split) -> Tensor | None:

@@ -60,11 +60,20 @@ class BucketReducer:
         self._buckets, self._factor, self._begin_sum = buckets, factor, begin_sum
         self._missing: list[int] = []  # number of gradients of each bucket; empty: the pass is not the step's last
         self._begun: list[Future[Outcome]] = []
-        self._hooks = [self._hook(number, bucket) for number, bucket in enumerate(buckets)]
+        self._watched: list[list[bool]] = []
+        self._hooks: list[list[RemovableHandle]] = []
+        self.watch()
+
+    def watch(self) -> None:
+        """Watch the parameters that the next pass trains: a frozen one gets no gradient."""
+        watched = [[p.requires_grad for p in bucket.params] for bucket in self._buckets]
+        if watched != self._watched:
+            self.remove()
+            self._watched = watched
+            self._hooks = [self._hook(number, bucket) for number, bucket in enumerate(self._buckets)]
 
     def _hook(self, number: int, bucket: PackedGradients) -> list[RemovableHandle]:
         hook = partial(self._count_gradient, number)
-        # a parameter that was frozen after an earlier pass gets no further gradient
         trained = [p for p in bucket.params if p.requires_grad]
         return [p.register_post_accumulate_grad_hook(hook) for p in trained]  # type: ignore[no-untyped-call]  # torch does not annotate it
 

@@ -46,14 +46,18 @@ class GradientMean:
         """Divide the parameters that this step trains into buckets, unless the last step trained the same ones.
 
         Call this before the step's last backward pass. A parameter that was frozen after an earlier pass of the step
-        still has its gradient of that pass. Raise ValueError if the ranks train different parameters.
+        still has its gradient of that pass. Raise ValueError if the ranks change to different parameters in one step.
+        If one rank changes alone, the sizes of the sums differ, and the collective fails.
         """
         trained = [p.requires_grad or p.grad is not None for p in self._params]
         if trained == self._trained or not any(trained):
+            if self._buckets is not None:
+                self._buckets.reducer.watch()
             return
         self._check_ranks(trained)
         if self._buckets is not None:
             self._buckets.reducer.remove()
+            self._buckets = None  # free its vectors before the next ones are made
         chosen = [p for p, is_trained in zip(self._params, trained, strict=True) if is_trained]
         self._buckets = _Buckets(self._parts(chosen), world=self._world, begin_sum=self.begin_sum)
         self._trained = trained

@@ -76,7 +76,7 @@ def train(
         threads, features = torch.get_num_threads(), run.resources.features
         report_binding(folder, attempt, rank_info, store, threads=threads, constraint=features)
     loop = make_loop(run, rank_info, device=device, report=report)
-    data = digest_data(loop.feed.split, loop.evaluation.heldout)
+    data = digest_data(loop.feed.split, loop.evaluation.heldout, floats=run.compare_replicas)
     compare_data(data, build_data_comparers(run, rank_info))
     loop.coordinator = _make_coordinator(
         loop, folder, attempt, rank_info, preemption=preemption, store=store, device=device, data=data

@@ -90,7 +90,8 @@ class Evaluation:
         search = SampleSearch(model, self.task, self.metrics, self.precision, by_sample=self.part is None)
         with closing(self.loader.batches(self.heldout, parts)) as batches:
             on_device = (
-                to_device(made, self.heldout, self.device, channels_last=self.channels_last) for made in batches
+                to_device(made, self.heldout, self.device, channels_last=self.channels_last, types=self.types)
+                for made in batches
             )
             own = search.find(zip(parts, on_device, strict=True))
         raise OutputNotFinite(first_of_ranks(own, alone=alone))

@@ -48,23 +48,31 @@ class SampleSearch:
     def _find_in_batch(self, numbers_B: Tensor, inputs: tuple[Tensor, ...], target: Tensor) -> Found | None:
         with self.precision.passes():
             output = self.model(*inputs)
-        measure = self._measure_not_finite(output, target)
-        if measure is None:
+        name = next((name for name, value in self._measures(output, target) if not math.isfinite(value)), None)
+        if name is None:
             return None
         for index in range(len(target)) if self.by_sample and _can_be_cut(output) else ():
             of_one = _cut(output, index), target[index : index + 1]
-            if (own := self._measure_not_finite(*of_one)) is not None:
+            if not math.isfinite(value := self._measure(name, *of_one)):
                 number, own_inputs = int(numbers_B[index]), [part[index : index + 1] for part in inputs]
-                return number, f"{own} for sample {number} of the held-out set: {_kinds(own_inputs, *of_one)}"
+                what = f"{name} is {value} for sample {number} of the held-out set"
+                return number, f"{what}: {_kinds(own_inputs, *of_one)}"
         numbers = f"samples {int(numbers_B[0])} to {int(numbers_B[-1])}"
-        return int(numbers_B[0]), f"{measure} for {numbers} of the held-out set: {_kinds(inputs, output, target)}"
+        what = f"{name} is {self._measure(name, output, target)} for {numbers} of the held-out set"
+        return int(numbers_B[0]), f"{what}: {_kinds(inputs, output, target)}"
 
-    def _measure_not_finite(self, output: Any, target: Tensor) -> str | None:
-        """Return the first measure of some samples that is not finite, in words, or None."""
-        measures = [("the held-out loss", self.task.tally(output, target)[0].item())]
+    def _measures(self, output: Any, target: Tensor) -> list[tuple[str, float]]:
+        """Return the loss and the metrics of some samples by their names in words."""
         own = self.metrics.tally(output, target).tolist()
-        measures += [(f"the metric {name}", value) for name, value in zip(self.metrics.names, own, strict=False)]
-        return next((f"{name} is {value}" for name, value in measures if not math.isfinite(value)), None)
+        metrics = [(f"the metric {name}", value) for name, value in zip(self.metrics.names, own, strict=False)]
+        return [("the held-out loss", self.task.tally(output, target)[0].item()), *metrics]
+
+    def _measure(self, name: str, output: Any, target: Tensor) -> float:
+        """Return one measure of some samples; 0 if a user's metric has no value for so few of them."""
+        try:
+            return dict(self._measures(output, target))[name]
+        except Exception:
+            return 0.0
 
 
 def first_of_ranks(own: Found | None, *, alone: bool) -> str:

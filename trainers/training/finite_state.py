@@ -1,13 +1,14 @@
 """What of a run's state is not finite: weights, statistics, a center, the preconditioner's and the optimizer's state.
 
-Buffers of a user's own layer are not looked at: a mask of attention holds -inf on purpose. In the optimizer's state an
-infinity may be on purpose too, such as a least value so far, but a NaN of a weight reaches the weight sooner or later.
+Frozen parameters and buffers of a user's own layer are not looked at: a mask of attention holds -inf on purpose. In the
+optimizer's state an infinity may be on purpose too, such as a least value so far, but a NaN of a weight reaches the
+weight sooner or later.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from trainers.checkpoints.finite import listed, not_finite
 
@@ -16,18 +17,30 @@ State = Mapping[str, Any]
 Optimized = Sequence[tuple[str, tuple[int, ...]]]  # names and shapes of the optimizer's parameters, by their numbers
 
 
-def find_in_weights(parameters: Mapping[str, Tensor], statistics: Mapping[str, Tensor]) -> str | None:
+def frozen_parameters(model: nn.Module) -> set[str]:
+    """Return the names of the parameters that are not trained."""
+    return {name for name, p in model.named_parameters() if not p.requires_grad}
+
+
+def find_in_weights(
+    parameters: Mapping[str, Tensor], statistics: Mapping[str, Tensor], *, frozen: Collection[str]
+) -> str | None:
     """Return which parameters and statistics are not finite, in words, or None if all are finite.
 
-    Names begin with `model.`, or with `average.` for the weights' average.
+    Names begin with `model.`, or with `average.` for the weights' average. frozen: the names in the net of parameters
+    that are not looked at.
     """
-    return _first([_weights(parameters), _sentence("the statistics of normalization are", not_finite(statistics))])
+    return _first(
+        [_weights(parameters, frozen), _sentence("the statistics of normalization are", not_finite(statistics))]
+    )
 
 
-def find_in_parts(shared: State, own: State, *, statistics: Collection[str], optimized: Optimized) -> str | None:
+def find_in_parts(
+    shared: State, own: State, *, statistics: Collection[str], frozen: Collection[str], optimized: Optimized
+) -> str | None:
     """Return what is not finite in the shared part and in a rank's part of a checkpoint, in words, or None.
 
-    statistics: the names of the buffers that are statistics.
+    statistics: the names of the buffers that are statistics; frozen: of the parameters that are not looked at.
     """
     buffers = {name: buffer for name, buffer in own.get("buffers", {}).items() if name in statistics}
     replica, center = own.get("replica", {}), own.get("rule", {}).get("center", {}).get("tensors", {})
@@ -36,8 +49,8 @@ def find_in_parts(shared: State, own: State, *, statistics: Collection[str], opt
     states = dict(_states(trained.get("optimizer", {}), optimized))
     return _first(
         [
-            find_in_weights(shared.get("parameters", {}), buffers),
-            _weights(replica.get("parameters", {}), " of the replica"),
+            find_in_weights(shared.get("parameters", {}), buffers, frozen=frozen),
+            _weights(replica.get("parameters", {}), frozen, " of the replica"),
             _sentence("the center is", not_finite(center)),
             _sentence("the preconditioner's state is", not_finite(factors)),
             _sentence("the optimizer's state is", not_finite(states, allows_infinity=True)),
@@ -45,10 +58,13 @@ def find_in_parts(shared: State, own: State, *, statistics: Collection[str], opt
     )
 
 
-def _weights(parameters: Mapping[str, Tensor], whose: str = "") -> str | None:
+def _weights(parameters: Mapping[str, Tensor], frozen: Collection[str], whose: str = "") -> str | None:
+    trained = {
+        name: p for name, p in parameters.items() if name.removeprefix(MODEL).removeprefix(AVERAGE) not in frozen
+    }
     names = [
         f"{name.removeprefix(AVERAGE)} of the average" if name.startswith(AVERAGE) else name
-        for name in not_finite(parameters)
+        for name in not_finite(trained)
     ]
     return _sentence(f"the weights{whose} are", names)
 

@@ -19,7 +19,7 @@ from trainers.preconditioners.kfac import KFAC
 from trainers.rules.rule import Rule
 from trainers.tensor.dense_state import DenseState
 from trainers.training.diverged import Diverged
-from trainers.training.finite_state import find_in_parts, find_in_weights
+from trainers.training.finite_state import find_in_parts, find_in_weights, frozen_parameters
 from trainers.training.precision import LossScale
 
 StateDict = dict[str, Any]
@@ -69,13 +69,14 @@ class TrainingState:
         """Return this rank's batch norm statistics and other buffers by name, without caches."""
         return {name: it for net, each in self._nets() for name, it in persistent_buffers(each, prefix=net).items()}
 
-    def statistics(self) -> set[str]:
-        """Return the names of those buffers that are statistics of normalization."""
-        return {f"{net}.{name}" for net, each in self._nets() for name in statistics(each)}
+    def statistics(self) -> dict[str, Tensor]:
+        """Return those buffers that are statistics of normalization by name."""
+        return {f"{net}.{name}": buffer for net, each in self._nets() for name, buffer in statistics(each).items()}
 
     def find_not_finite(self, shared: StateDict, own: StateDict) -> str | None:
         """Return what is not finite in two parts of a checkpoint of this model, in words, or None if all is finite."""
-        return find_in_parts(shared, own, statistics=self._statistics().keys(), optimized=self._optimized())
+        frozen, optimized = frozen_parameters(self.model), self._optimized()
+        return find_in_parts(shared, own, statistics=self.statistics().keys(), frozen=frozen, optimized=optimized)
 
     def check_storable(self, *parts: StateDict) -> None:
         """Raise NotStorable if parts of a checkpoint, by default weights and optimizer, hold what none can hold."""
@@ -91,7 +92,9 @@ class TrainingState:
     def check_weights(self) -> None:
         """Raise Diverged if the weights and statistics that are about to be evaluated are not finite."""
         if self.rule.replicas_differ or self._finite_step != self.step:  # else they were stored at this step
-            self._check(find_in_weights(dict(self._parameters()), self._statistics()))
+            self._check(
+                find_in_weights(dict(self._parameters()), self.statistics(), frozen=frozen_parameters(self.model))
+            )
 
     def _check(self, found: str | None) -> None:
         if found is None:
@@ -142,9 +145,6 @@ class TrainingState:
         names = {p: name for name, p in self.model.named_parameters()}
         params = [p for group in self.optimizer.param_groups for p in group["params"]]
         return [(names.get(p, "a parameter of no module"), tuple(p.shape)) for p in params]
-
-    def _statistics(self) -> dict[str, Tensor]:
-        return {f"{net}.{name}": buffer for net, each in self._nets() for name, buffer in statistics(each).items()}
 
     def _trained_state(self) -> StateDict:
         averaged = 0 if self.average is None else int(self.average.n_averaged)

@@ -19,12 +19,16 @@ def retry(
     *,
     failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
     stopped: Annotated[bool, typer.Option("--stopped", help="Only runs that were stopped.")] = False,
+    accept_new_data: Annotated[
+        bool, typer.Option("--accept-new-data", help="Also with other data than the checkpoint had (engine).")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Let runs that failed or were stopped go on from their newest checkpoints; other runs do not change."""
     states: Retried = ("failed",) if failed and not stopped else ("cancelled",) if stopped and not failed else BOTH
     with Client() as client:
-        results = [client.retry_run(one, states) if run else client.retry(one, states) for one in numbers]
+        ask = client.retry_run if run else client.retry
+        results = [ask(one, states, accept_new_data=accept_new_data) for one in numbers]
     if as_json:
         print_json(results)
         return

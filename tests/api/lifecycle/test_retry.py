@@ -9,6 +9,7 @@ from sqlalchemy import Engine
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import State
+from contract.spec.checkpoint import Checkpoint
 from store import runs
 from store.session import transaction
 from store.tables import Run, now
@@ -71,6 +72,19 @@ def test_only_the_named_states_are_retried(ended: TestClient) -> None:
     assert answer["unchanged"][0]["why"] == "the request is not for runs that are cancelled"
     assert ended.post("/api/v1/runs/4/retry").json()["unchanged"][0]["state"] == "done"
     assert ended.post("/api/v1/runs/3/retry", json={"states": ["cancelled"]}).json()["queued"] == [3]
+
+
+def test_a_retry_may_accept_data_that_are_not_those_of_the_checkpoint(ended: TestClient, engine: Engine) -> None:
+    """The next attempt gets it with its spec, and the table of runs finds it; other runs of the experiment stay."""
+    ended.post("/api/v1/runs/3/retry")
+    assert not ended.get("/api/v1/runs/3").json()["spec"]["checkpoint"]["accept_new_data"]
+    assert ended.post("/api/v1/runs/2/retry", json={"accept_new_data": True}).json()["queued"] == [2]
+    checkpoint = ended.get("/api/v1/runs/2").json()["spec"]["checkpoint"]
+    assert checkpoint == {**Checkpoint().model_dump(), "accept_new_data": True}
+    with transaction(engine) as db:
+        assert [db.get_one(Run, run_id).reuse_key is None for run_id in (2, 5)] == [True, False]
+    found = ended.get("/api/v1/runs/table", params={"where": "checkpoint.accept_new_data = true"}).json()
+    assert [row["id"] for row in found["rows"]] == [2]
 
 
 def test_a_run_that_is_retried_waits_for_its_last_job(ended: TestClient, engine: Engine) -> None:

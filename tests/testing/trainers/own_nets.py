@@ -49,3 +49,8 @@ class Cached(nn.Module):
 def cached(channels: int, classes: int) -> nn.Module:
     """Return a net for images of 8 x 8 pixels."""
     return Cached(64 * channels, classes)
+
+
+def spectral(channels: int, classes: int) -> nn.Module:
+    """Return a net whose buffers follow its weights: the vectors of spectral normalization."""
+    return nn.Sequential(nn.Flatten(), spectral_norm(nn.Linear(64 * channels, classes)))

@@ -33,8 +33,9 @@ def train(
     **fields: Any,
 ) -> list[float]:
     """Take `steps` steps of `passes` passes; return the losses. Every parameter has a bucket of its own."""
-    gradient_buckets.LAST_BYTES = gradient_buckets.BUCKET_BYTES = 1
     rank, world = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)
+    if world > 1:  # in a process of its own
+        gradient_buckets.LAST_BYTES = gradient_buckets.BUCKET_BYTES = 1
     run = spec(world, **fields)
     scale = build_loss_scale(run)
     kfac = build_preconditioner(run, net, rank, scale=scale)

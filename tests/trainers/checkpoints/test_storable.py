@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, UnloadableCheckpoint, load_part
 from trainers.checkpoints.state_copy import copy_state
@@ -154,6 +155,14 @@ def test_what_cannot_be_read_back_is_refused_by_its_exact_type(name: str) -> Non
 def test_tensors_without_values_and_keys_that_no_run_finds_again_are_refused(value: Any, why: str) -> None:
     with pytest.raises(NotStorable, match=why):
         check_storable({"optimizer": {"state": {0: {"mean": value}}}}, ["0.weight"])
+
+
+class OwnParameter(Parameter):
+    """A user's class of parameters, of which the values alone are stored."""
+
+
+def test_a_parameter_of_a_users_class_is_stored_as_a_tensor() -> None:
+    check_storable({"parameters": {"0.weight": OwnParameter(torch.ones(2))}})
 
 
 def test_the_refusal_names_the_parameter_the_key_and_the_place_inside() -> None:

@@ -106,3 +106,13 @@ def test_weights_that_cannot_be_had_fail_the_run(change: dict[str, object], mess
     assert attempt(folder, 1) != [0, 0]
     failure = next(event for event in events(folder) if isinstance(event, Failed))
     assert message in failure.reason
+
+
+def test_the_weights_of_replicas_that_trained_apart_start_equal_replicas(tmp_path: Path) -> None:
+    """Each rank's own buffers follow its own replica; the new run has those of rank 0 on all ranks."""
+    net = {"model": {"kind": "import", "function": "tests.testing.trainers.own_nets:spectral"}}
+    rule = {"kind": "easgd", "variant": "sync2"}
+    source = prepare(tmp_path / "source", **OPEN_END, **net, rule=rule, epochs=2)
+    assert attempt(source, 1) == [0, 0]
+    folder = prepare(tmp_path / "run", **OPEN_END, **net, epochs=2, initial_weights=weights(source))
+    assert attempt(folder, 1) == [0, 0], [event for event in events(folder) if isinstance(event, Failed)]

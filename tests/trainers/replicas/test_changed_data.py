@@ -59,14 +59,14 @@ def failure(folder: RunFolder) -> str:
     return next(event.reason for event in reversed(events(folder)) if isinstance(event, Failed))
 
 
-@pytest.mark.parametrize("world", [1, 2])
+@pytest.mark.parametrize("world", [1, 2, 3])
 def test_a_resumed_run_with_other_data_is_refused_until_its_spec_accepts_them(world: int, tmp_path: Path) -> None:
     folder, seed = seeded(tmp_path, world)
     pause(folder, 1, after=1)
     seed.write_text("2")
     assert attempt(folder, 2) == [1] * world
     assert "the labels of the training set are others; the labels of the held-out set are others" in failure(folder)
-    assert "checkpoint.accept_new_data: true" in failure(folder)
+    assert "retry the run with --accept-new-data" in failure(folder)
     accept(folder, value=True)
     pause(folder, 3, after=4)
     resumed = [event for event in events(folder) if isinstance(event, Resumed)][-1]

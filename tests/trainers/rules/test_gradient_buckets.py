@@ -8,15 +8,18 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.futures import Future
 from torch.nn import Parameter
 
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives.plans import ring
 from trainers.collectives.runners import native
 from trainers.collectives.runners.allreduce import make_allreduce
+from trainers.collectives.runners.async_allreduce import Outcome
 from trainers.collectives.wire.rank_lost import RankLost
 from trainers.rules import gradient_buckets
-from trainers.rules.gradient_buckets import divide_into_buckets
+from trainers.rules.flat_vector import PackedGradients
+from trainers.rules.gradient_buckets import BucketReducer, divide_into_buckets
 from trainers.rules.rule import EXTRA_VALUES
 from trainers.rules.sync import Sync
 
@@ -35,6 +38,26 @@ def test_the_last_bucket_is_small_and_has_the_first_layers(monkeypatch: pytest.M
 def test_a_small_net_is_one_bucket() -> None:
     params = [Parameter(torch.zeros(n)) for n in (1000, 10, 1000)]
     assert divide_into_buckets(params) == [params]
+
+
+def test_a_bucket_waits_for_the_parameters_that_the_pass_trains_and_for_no_frozen_one() -> None:
+    """A net may train one part in the first pass of a step and another in the last."""
+    first, second = Parameter(torch.ones(2)), Parameter(torch.ones(2))
+    begun: list[Tensor] = []
+
+    def begin_sum(x_N: Tensor) -> Future[Outcome]:
+        begun.append(x_N.clone())
+        return Future()
+
+    second.requires_grad_(False)
+    reducer = BucketReducer([PackedGradients([first, second])], factor=1.0, begin_sum=begin_sum)
+    first.requires_grad_(False)
+    second.requires_grad_(True)
+    reducer.watch()
+    reducer.begin()
+    assert not begun
+    (3 * second).sum().backward()
+    assert [x_N.tolist() for x_N in begun] == [[0, 0, 3, 3]]
 
 
 def learn(packed: bool, overlap: bool) -> tuple[list[int], list[bool], Tensor]:

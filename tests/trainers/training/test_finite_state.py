@@ -17,7 +17,12 @@ def parts() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a shared part and a rank's part that are sound, with infinities where they may be."""
     optimizer = {"state": {0: {"v": torch.full((2, 2), math.inf), "losses": torch.full((5,), math.nan)}}}
     shared = {
-        "parameters": {"model.0.weight": torch.ones(2, 2), "average.0.weight": torch.ones(2, 2)},
+        "parameters": {
+            "model.0.weight": torch.ones(2, 2),
+            "average.0.weight": torch.ones(2, 2),
+            "model.frozen_mask": torch.tensor([0, -math.inf]),
+            "average.frozen_mask": torch.tensor([0, -math.inf]),
+        },
         "optimizer": optimizer,
         "preconditioner": {"steps": 3, "average": torch.ones(4), "decomposed": None},
     }
@@ -27,7 +32,7 @@ def parts() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def find(shared: dict[str, Any], own: dict[str, Any]) -> str | None:
-    return find_in_parts(shared, own, statistics={"model.1.running_mean"}, optimized=OPTIMIZED)
+    return find_in_parts(shared, own, statistics={"model.1.running_mean"}, frozen={"frozen_mask"}, optimized=OPTIMIZED)
 
 
 def test_masks_and_marks_that_are_infinite_on_purpose_are_sound() -> None:

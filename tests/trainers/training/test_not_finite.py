@@ -151,9 +151,10 @@ class Shown(nn.Module):
         return self.table_NK[x_B1.flatten().long()]
 
 
-def evaluate_table(table_NK: Tensor, metrics: OwnMetrics | None = None, alone: bool = False) -> str:
+def evaluate_table(table_NK: Tensor, metrics: OwnMetrics | None = None, alone: bool = False, samples: int = 9) -> str:
     """Evaluate samples of class 0, in passes of two; return the error."""
-    heldout, cpu = TensorSplit(torch.arange(9).view(-1, 1), torch.zeros(9, dtype=torch.int64)), torch.device("cpu")
+    heldout = TensorSplit(torch.arange(samples).view(-1, 1), torch.zeros(samples, dtype=torch.int64))
+    cpu = torch.device("cpu")
     evaluate = Evaluation(
         heldout, Classification(), 2, Precision(torch.float32, cpu), cpu, metrics=metrics or OwnMetrics()
     )
@@ -195,6 +196,18 @@ def test_a_metric_that_is_not_finite_is_named_though_the_outputs_are(world: int)
     metrics = OwnMetrics({"worst": worst_of_sample})
     expected = "the metric worst is nan for sample 3 of the held-out set: its output is finite, its input is finite"
     assert on_ranks(world, evaluate_table, table_NK, metrics) == [expected] * world
+
+
+def spread_of_samples(output_BK: Tensor, _: Tensor) -> float:
+    return float(output_BK[:, 0].std())
+
+
+def test_the_measure_that_failed_is_searched_where_another_has_no_value_for_one_sample() -> None:
+    table_NK = torch.zeros(10, 3)
+    table_NK[3, 1] = math.nan
+    metrics = OwnMetrics({"spread": spread_of_samples})
+    expected = "the held-out loss is nan for sample 3 of the held-out set: its output is nan, its input is finite"
+    assert on_ranks(1, evaluate_table, table_NK, metrics, False, 10) == [expected]
 
 
 def hooked(scale: LossScale | None, *, norm: float | None = None) -> tuple[nn.Module, torch.optim.Optimizer]:

@@ -10209,6 +10209,14 @@ export interface components {
          */
         RetryRequest: {
             /**
+             * Accept New Data
+             * @description Whether runs of the engine may go on with data whose sizes or labels are not those of their checkpoints: it sets
+             *     `checkpoint.accept_new_data` of their specs. Runs of programs have no such check.
+             * @default false
+             * @example false
+             */
+            accept_new_data: boolean;
+            /**
              * States
              * @description The states of the runs that are retried; other runs do not change.
              * @default [
@@ -11343,7 +11351,8 @@ export interface components {
             /**
              * Compare Replicas
              * @description Whether the ranks compare their weights, buffers and optimizer states before the first step, at times, before
-             *     each checkpoint and at the end; false: for processors of different types, which may round differently.
+             *     each checkpoint and at the end, and floating-point targets of their data; false: for processors of different types,
+             *     which may round differently.
              * @default true
              * @example true
              */
