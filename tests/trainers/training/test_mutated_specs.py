@@ -18,6 +18,7 @@ from trainers.progress.reporter import Reporter
 from trainers.ranks import rank_info
 from trainers.training import engine
 from trainers.training.diverged import Diverged
+from trainers.training.evaluation_diagnosis import OutputNotFinite
 from trainers.training.precision import Overflow
 
 MOST = int(os.environ.get("MUTATED_SPECS", "60"))  # accepted specs per seed and world
@@ -50,7 +51,7 @@ def first_steps(path: str, specs: list[str]) -> list[str]:
             loop.train()
             if loop.state.rule.is_synchronous:
                 loop.evaluation(loop.state.model)
-        except (Diverged, Overflow):
+        except (Diverged, OutputNotFinite, Overflow):
             continue
         except Exception:
             return [f"{spec}\n{traceback.format_exc()}"]
