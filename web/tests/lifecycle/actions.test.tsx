@@ -73,7 +73,7 @@ test.each([
   service.answers["GET /runs/7"] = () => aRunDetail({ state: "queued" });
   await userEvent.click(button);
   expect(await screen.findByText("1 run queued")).toBeVisible();
-  expect(service.bodies).toEqual([`POST /runs/7/retry {"states":["${state}"]}`]);
+  expect(service.bodies).toEqual([`POST /runs/7/retry {"states":["${state}"],"accept_new_data":false}`]);
 });
 
 test("a retry that changes nothing shows why, and a refused one shows the reason of the service", async () => {
@@ -98,8 +98,8 @@ test("an experiment retries all its failed runs, or resumes the stopped ones", a
   await userEvent.click(screen.getByRole("button", { name: "Resume 1 stopped run" }));
   await waitFor(() => {
     expect(service.bodies).toEqual([
-      'POST /experiments/3/retry {"states":["failed"]}',
-      'POST /experiments/3/retry {"states":["cancelled"]}',
+      'POST /experiments/3/retry {"states":["failed"],"accept_new_data":false}',
+      'POST /experiments/3/retry {"states":["cancelled"],"accept_new_data":false}',
     ]);
   });
 });

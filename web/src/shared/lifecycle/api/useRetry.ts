@@ -23,10 +23,11 @@ export function useRetry(
 }
 
 function retry({ kind, id }: Target, states: Retried[]): Promise<RetryResult> {
+  const asked = { states, accept_new_data: false };
   if (kind === "run") {
     const params = { path: { run_id: id } };
-    return body(client.POST("/api/v1/runs/{run_id}/retry", { params, body: { states } }));
+    return body(client.POST("/api/v1/runs/{run_id}/retry", { params, body: asked }));
   }
   const params = { path: { experiment_id: id } };
-  return body(client.POST("/api/v1/experiments/{experiment_id}/retry", { params, body: { states } }));
+  return body(client.POST("/api/v1/experiments/{experiment_id}/retry", { params, body: asked }));
 }

@@ -45,7 +45,8 @@ async function applyToRun(id: number, action: Exclude<Action, { kind: "delete" }
   if (action.kind === "stop") return body(client.POST("/api/v1/runs/{run_id}/stop", { params }));
   if (action.kind === "retry") {
     const states: ("failed" | "cancelled")[] = ["failed", "cancelled"];
-    return body(client.POST("/api/v1/runs/{run_id}/retry", { params, body: { states } }));
+    const asked = { states, accept_new_data: false };
+    return body(client.POST("/api/v1/runs/{run_id}/retry", { params, body: asked }));
   }
   return body(client.PATCH("/api/v1/runs/{run_id}", { params, body: changeOf(action) }));
 }
