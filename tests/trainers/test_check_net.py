@@ -174,7 +174,7 @@ def test_a_net_of_the_engine_with_batch_normalization_is_refused_at_submission()
 def test_a_sparse_gradient_of_a_function_is_refused_by_a_sentence() -> None:
     weight = nn.Parameter(torch.ones(3, 2))
     output: Tensor = nn.functional.embedding(torch.tensor([1]), weight, sparse=True)
-    output.sum().backward()  # type: ignore[no-untyped-call]
+    torch.autograd.backward(output.sum())
     packed = PackedGradients([weight])
     with pytest.raises(ValueError, match=r"a gradient of shape \(3, 2\) has the layout torch.sparse_coo; the engine"):
         packed.gather(1.0)

@@ -167,16 +167,23 @@ def test_the_labels_of_samples_count_where_a_set_shows_others(moved: int) -> Non
         search_labels(split_of(Shown([number % CLASSES for number in range(8)], moved=moved)), limit_s=math.inf)
 
 
+class Showing(Labelled):
+    """A set that shows labels where a test sets them."""
+
+    targets: Any
+    labels: Any
+
+
 def test_what_is_no_whole_number_for_each_sample_is_no_label() -> None:
-    dataset = Labelled(4)
+    dataset = Showing(4)
     for shown in (["a", "b", "c", "d"], [0.0, 1.0, 2.0, 3.0], [0, 1], None, torch.zeros(4, 2, dtype=torch.int64), len):
-        dataset.targets = shown  # type: ignore[attr-defined]
+        dataset.targets = shown
         assert shown_labels(dataset) is None
-    dataset.labels = [3, 2, 1, 0]  # type: ignore[attr-defined]
+    dataset.labels = [3, 2, 1, 0]
     assert as_list(shown_labels(dataset)) == [3, 2, 1, 0]
     tensors = TensorDataset(torch.zeros(3, 2), torch.tensor([2, 0, 1], dtype=torch.int16))
     assert as_list(shown_labels(Subset(tensors, [2, 0]))) == [1, 2]
-    assert shown_labels(Subset(dataset.labels, [1])) is None  # type: ignore[attr-defined]
+    assert shown_labels(Subset(dataset.labels, [1])) is None
 
 
 def as_list(label_N: Tensor | None) -> list[int]:

@@ -78,7 +78,8 @@ class SixteenBits(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the outputs as float32."""
-        return self.net(x.bfloat16()).float()  # type: ignore[no-any-return]
+        output: Tensor = self.net(x.bfloat16())
+        return output.float()
 
 
 class WideMomentum(torch.optim.Optimizer):

@@ -68,7 +68,8 @@ class Net(nn.Module):
         """Return the logits."""
         if self.training and self._buffer:
             getattr(self, self._buffer).add_(x_BCHW.mean() if self._per_rank else 1.0)
-        return self.fc(x_BCHW.flatten(1))  # type: ignore[no-any-return]
+        logits_BK: Tensor = self.fc(x_BCHW.flatten(1))
+        return logits_BK
 
 
 DRAWS: dict[str, Draw] = {

@@ -29,7 +29,8 @@ class Labelled:
 
 def labelled(wrong: int = 64, label: int = -100, set_: str = "heldout") -> tuple[Labelled, Labelled]:
     """Return a training and a held-out set, of which one has a wrong label."""
-    return tuple(Labelled(64, wrong={wrong: label} if name == set_ else None) for name in ("train", "heldout"))  # type: ignore[return-value]
+    train, heldout = (Labelled(64, wrong={wrong: label} if name == set_ else None) for name in ("train", "heldout"))
+    return train, heldout
 
 
 class Typed(Labelled):
@@ -60,7 +61,8 @@ class Seen(nn.Module):
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """Return logits_BK."""
         assert x_BCHW.dtype == self.head.weight.dtype
-        return self.head(x_BCHW.flatten(1))  # type: ignore[no-any-return]
+        logits_BK: Tensor = self.head(x_BCHW.flatten(1))
+        return logits_BK
 
 
 def linear(channels: int, classes: int | None, dtype: str = "float32", outputs: int | None = None) -> nn.Module:

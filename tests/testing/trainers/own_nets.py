@@ -12,13 +12,14 @@ class Frozen(nn.Module):
         super().__init__()
         self.norm, self.layer = nn.BatchNorm1d(pixels), nn.Linear(pixels, 16)
         self.free, self.head = nn.BatchNorm1d(16), nn.Linear(16, classes)
-        nn.init.uniform_(self.norm.running_mean)  # type: ignore[arg-type]
+        nn.init.uniform_(self.norm.get_buffer("running_mean"))
         self.norm.eval()
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """Return logits_BK."""
         hidden = self.free(self.layer(self.norm(x_BCHW.flatten(1))))
-        return self.head(torch.relu(hidden))  # type: ignore[no-any-return]
+        logits_BK: Tensor = self.head(torch.relu(hidden))
+        return logits_BK
 
 
 def frozen(channels: int, classes: int) -> nn.Module:
@@ -43,7 +44,8 @@ class Cached(nn.Module):
         self.cache = x_BCHW.new_zeros(len(x_BCHW), 1)
         if self.training:
             self.counted += 2**50 + 1  # exact in integers alone
-        return self.head(self.norm(x_BCHW.flatten(1))) + self.cache  # type: ignore[no-any-return]
+        logits_BK: Tensor = self.head(self.norm(x_BCHW.flatten(1)))
+        return logits_BK + self.cache
 
 
 def cached(channels: int, classes: int) -> nn.Module:

@@ -89,16 +89,24 @@ def test_a_cache_that_changes_its_shape_and_a_counter_are_those_of_the_trained_n
     net = Cached(4, 2)
     for size in (4, 6):
         average = averaged_after(net, torch.randn(size, 4))
-        assert torch.equal(average.counted, net.counted)  # type: ignore[arg-type]
-        assert average.cache.shape == (size, 1)  # type: ignore[union-attr]
-        assert average.norm.num_batches_tracked == net.norm.num_batches_tracked  # type: ignore[union-attr]
+        for name in ("counted", "norm.num_batches_tracked"):
+            assert torch.equal(average.get_buffer(name), net.get_buffer(name))
+        assert average.get_buffer("cache").shape == (size, 1)
 
 
 def test_a_frozen_statistic_stays_equal_to_the_bit() -> None:
     net = nn.BatchNorm1d(100, affine=False).eval()
-    nn.init.uniform_(net.running_mean)  # type: ignore[arg-type]
+    nn.init.uniform_(net.get_buffer("running_mean"))
     average = averaged_after(net, torch.randn(4, 100), decay=0.7)
-    assert torch.equal(average.running_mean, net.running_mean)  # type: ignore[arg-type]
+    assert torch.equal(average.get_buffer("running_mean"), net.get_buffer("running_mean"))
+
+
+class Locked(nn.Linear):
+    """A layer with a lock, which Python cannot copy."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        self.lock = threading.Lock()
 
 
 def test_a_net_that_cannot_be_copied_is_refused_by_the_name_of_its_layer() -> None:
@@ -107,7 +115,6 @@ def test_a_net_that_cannot_be_copied_is_refused_by_the_name_of_its_layer() -> No
     hooked = torch.nn.utils.weight_norm(nn.Linear(2, 2))
     with pytest.raises(ValueError, match=r"ema_decay .* weight of its layer 1 \(Linear\) is .*parametrizations"):
         build_average(run, nn.Sequential(nn.ReLU(), hooked))
-    locked = nn.Linear(2, 2)
-    locked.lock = threading.Lock()  # type: ignore[assignment]
-    with pytest.raises(ValueError, match=r"ema_decay .* its layer 0 \(Linear\) cannot be copied: cannot pickle"):
+    locked = Locked(2, 2)
+    with pytest.raises(ValueError, match=r"ema_decay .* its layer 0 \(Locked\) cannot be copied: cannot pickle"):
         build_average(run, nn.Sequential(locked))

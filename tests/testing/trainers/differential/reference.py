@@ -85,7 +85,10 @@ class Training:
             for name, p in net.named_parameters():
                 if initial is not None:
                     p.copy_(initial[name])
-        return net.to(memory_format=torch.channels_last) if self.case.channels_last else net  # type: ignore[call-overload]
+        if self.case.channels_last:
+            for p in filter(lambda p: p.dim() == 4, net.parameters()):
+                p.data = p.data.contiguous(memory_format=torch.channels_last)
+        return net
 
     def _batches(self, epoch: int) -> Iterator[Tensor]:
         """Yield the samples of each global batch, in the documented order."""
