@@ -38,10 +38,10 @@ class GradientMean:
     ) -> None:
         self._params, self._names, self._world = params, names, world
         self._packed, self._overlap, self.begin_sum = packed, overlap, sums.start
-        self._trained: list[bool] = []
+        self._flags: list[bool] = []  # requires_grad of each parameter at the last pass
+        self._trained: list[bool] = []  # of each parameter, whether it is in a bucket
         self._buckets: _Buckets | None = None
 
-    @torch.no_grad()
     def divide(self) -> None:
         """Divide the parameters that this step trains into buckets, unless the last step trained the same ones.
 
@@ -49,11 +49,18 @@ class GradientMean:
         still has its gradient of that pass. Raise ValueError if the ranks change to different parameters in one step.
         If one rank changes alone, the sizes of the sums differ, and the collective fails.
         """
-        trained = [p.requires_grad or p.grad is not None for p in self._params]
-        if trained == self._trained or not any(trained):
-            if self._buckets is not None:
-                self._buckets.reducer.watch()
+        flags = [p.requires_grad for p in self._params]
+        if flags == self._flags and all(flags):  # the usual step, in little time
             return
+        self._flags = flags
+        trained = [flag or p.grad is not None for flag, p in zip(flags, self._params, strict=True)]
+        if trained != self._trained and any(trained):
+            self._divide_anew(trained)
+        elif self._buckets is not None:
+            self._buckets.reducer.watch()
+
+    @torch.no_grad()
+    def _divide_anew(self, trained: list[bool]) -> None:
         self._check_ranks(trained)
         if self._buckets is not None:
             self._buckets.reducer.remove()
@@ -117,16 +124,17 @@ class _Buckets:
         self.messages = [self._last.flat_N] if fits else [self._last.flat_N, self._extra_N]
         self._all = [*map(PackedGradients, others), self._last]
         self.reducer = BucketReducer(self._all[:-1], factor=1 / world, begin_sum=begin_sum)
+        self._shares_N = self._extra_N.clone()  # the extra elements of a rank that has all gradients
+        self._shares_N[EXTRA_VALUES:] = 1 / world
         self._missing: list[tuple[Parameter, int]] = []  # those without a gradient on this rank, with their elements
 
     def fill(self, values: Tensor) -> None:
         self.reducer.begin_rest()
         self._last.gather(1 / self._world)
         self._missing = list(self._find_missing())
-        self._extra_N[:EXTRA_VALUES].zero_()
+        self._extra_N.copy_(self._shares_N)
         # divide before the sum, because a sum of n ranks may exceed the range of a 16-bit wire
         self._extra_N[: values.numel()] = values.flatten() / self._world
-        self._extra_N[EXTRA_VALUES:].fill_(1 / self._world)
         for _, element in self._missing:
             self._extra_N[element].zero_()
 
