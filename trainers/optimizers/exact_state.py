@@ -23,6 +23,12 @@ class ExactState:
         optimizer.register_load_state_dict_post_hook(self._restore)
 
     def _note(self, optimizer: Optimizer, saved: dict[str, Any]) -> None:
+        was, now = _sizes(saved["param_groups"]), _sizes(optimizer.param_groups)
+        if was != now:
+            raise ValueError(
+                f"the checkpoint's optimizer has groups of {was} parameters, and this run's has groups of {now}: the "
+                "net or no_weight_decay differs from that of the run that wrote the checkpoint"
+            )
         self._saved, self._groups = saved, [dict(group) for group in optimizer.param_groups]
 
     def _restore(self, optimizer: Optimizer) -> None:
@@ -39,6 +45,10 @@ class ExactState:
     def _numbered(self, optimizer: Optimizer) -> Iterator[tuple[int, Tensor]]:
         for saved, group in zip(self._saved["param_groups"], optimizer.param_groups, strict=True):
             yield from zip(saved["params"], group["params"], strict=True)
+
+
+def _sizes(groups: list[dict[str, Any]]) -> str:
+    return " and ".join(str(len(group["params"])) for group in groups)
 
 
 def _restored(saved: Any, loaded: Any, same: dict[int, Tensor]) -> Any:

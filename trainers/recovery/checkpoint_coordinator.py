@@ -68,6 +68,7 @@ class CheckpointCoordinator:
             about=describe_run(self.run, self.data),
             departed_ranks=self.state.rule.departed_ranks if self._has_served_center else None,
         )
+        self._batch_schedule = self.run.batch_schedule  # once, because a spec makes it anew each time
         self._saved_step = self._complete_step = 0
         self._saved_at = time.monotonic()
         self._pause_requested, self._polled_at = False, 0.0
@@ -161,7 +162,7 @@ class CheckpointCoordinator:
         if step == self.run.steps and self._has_served_center:
             return False  # other ranks still move the center; it is saved when all ranks have finished
         return not self._writer.is_busy and is_due(
-            self.run.checkpoint, self.run.batch_schedule, step=step, saved_step=self._saved_step, since_s=since_s
+            self.run.checkpoint, self._batch_schedule, step=step, saved_step=self._saved_step, since_s=since_s
         )
 
     def _save(self) -> None:

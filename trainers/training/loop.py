@@ -10,7 +10,7 @@ from itertools import islice
 import torch.distributed as dist
 
 from contract import metric_names
-from contract.spec.batch_schedule import Position
+from contract.spec.batch_schedule import BatchSchedule, Position
 from contract.spec.run import RunSpec
 from trainers.data.split import DeviceBatch
 from trainers.optimizers.gradient_check import GradientsNotFinite
@@ -50,18 +50,22 @@ class TrainingLoop:
     coordinator: CheckpointCoordinator | None = None  # None: nothing is saved, and signals are ignored
     _start_s: float = 0.0  # by the performance counter, as if all attempts had been one
     _lost: set[int] = field(default_factory=set)  # ranks without which this attempt has continued
+    _batch_schedule: BatchSchedule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._batch_schedule = self.run.batch_schedule  # once, because a spec makes it anew each time
 
     def train(self) -> bool:
         """Take every remaining step; return False if the ranks agree to pause before the end."""
-        batch_schedule, self._start_s = self.run.batch_schedule, time.perf_counter() - self.state.trained_s
-        if self.state.step and (at := batch_schedule.position(self.state.step)).step == 0:
+        self._start_s = time.perf_counter() - self.state.trained_s
+        if self.state.step and (at := self._batch_schedule.position(self.state.step)).step == 0:
             self._evaluate(at.epoch - 1)  # a checkpoint precedes the evaluation that ends its epoch
         try:
             if self.run.evaluate_only:
                 self._evaluate_weights()
                 return True
-            while self.state.step < batch_schedule.steps:
-                if not self._train_epoch(batch_schedule.position(self.state.step)):
+            while self.state.step < self._batch_schedule.steps:
+                if not self._train_epoch(self._batch_schedule.position(self.state.step)):
                     return False
             if self.coordinator:
                 self.coordinator.finish()
@@ -73,7 +77,7 @@ class TrainingLoop:
     def _train_epoch(self, start: Position) -> bool:
         """Take the steps of an epoch from a position on and evaluate; return False if the run pauses."""
         with closing(self.feed.epoch_batches(start)) as batches:
-            for number in range(start.step, self.run.batch_schedule.steps_in(start.epoch)):
+            for number in range(start.step, self._batch_schedule.steps_in(start.epoch)):
                 self.take_step(self._time_input(batches), Position(start.epoch, number))
                 self._update_trained_time()
                 self._report_lost_ranks()
@@ -116,7 +120,7 @@ class TrainingLoop:
         if self.coordinator:
             self.coordinator.before_step()
         passes = islice(batches, self.feed.passes_per_step(at.epoch))
-        self.state.gradient_check.is_due = at.step + 1 == self.run.batch_schedule.steps_in(at.epoch)
+        self.state.gradient_check.is_due = at.step + 1 == self._batch_schedule.steps_in(at.epoch)
         try:
             loss = self.step(passes, samples=self.feed.samples_per_step(at.epoch))
         except (FactorsNotFinite, GradientsNotFinite, Overflow) as error:
@@ -126,13 +130,13 @@ class TrainingLoop:
         self.state.step += 1
         values = {metric_names.LOSS: loss, metric_names.LEARNING_RATE: rate}
         self.metrics.add(
-            StepMeasurement(self.state.step, self.run.batch_schedule.batch_in(at.epoch), values, self.timer.stop())
+            StepMeasurement(self.state.step, self._batch_schedule.batch_in(at.epoch), values, self.timer.stop())
         )
         if not math.isfinite(loss):
             raise Diverged(self._explain_divergence(loss, rate, at))
 
     def _set_rate(self) -> float:
-        rate = self.schedule(self.run.batch_schedule.epochs_done(self.state.step))
+        rate = self.schedule(self._batch_schedule.epochs_done(self.state.step))
         for group in self.state.optimizer.param_groups:
             group["lr"] = rate
         return rate
@@ -169,7 +173,7 @@ class TrainingLoop:
             if rule.replicas_differ:
                 recalibrate(model, self.feed.sample_batches(RECALIBRATION_SAMPLES))
             values = self._measure(alone=not rule.is_synchronous)
-        values |= {metric_names.EPOCH: epoch + 1, metric_names.BATCH: self.run.batch_schedule.batch_in(epoch)}
+        values |= {metric_names.EPOCH: epoch + 1, metric_names.BATCH: self._batch_schedule.batch_in(epoch)}
         values |= {
             metric_names.TRAINED_S: self.state.trained_s,
             metric_names.PEAK_MEMORY_BYTES: self.metrics.peak_memory_bytes(),

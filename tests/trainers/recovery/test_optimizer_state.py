@@ -42,7 +42,8 @@ def run_of(path: Path, optimizer: dict[str, Any], *, ranks: int, sixteen_bits: b
     )
 
 
-@pytest.mark.parametrize(("name", "ranks"), [("WideMomentum", 1), ("WideMomentum", 2), ("Doubled", 2)])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize(("name", "ranks"), [("WideMomentum", 2), ("WideMomentum", 1), ("Doubled", 2)])
 def test_a_killed_run_with_float32_state_of_16_bit_weights_resumes_to_the_bit(
     name: str, ranks: int, tmp_path: Path
 ) -> None:
@@ -108,6 +109,18 @@ def test_what_an_optimizer_itself_converts_after_loading_stays_converted() -> No
     assert isinstance(optimizer.state[p]["step"], torch.Tensor)
 
 
+def test_a_checkpoint_of_other_groups_is_refused_with_the_sizes_of_both() -> None:
+    spec = {"schedule": {"kind": "constant", "rate": 0.1}, "batch": 8, "epochs": 1}
+    net = nn.MultiheadAttention(4, 1)
+    choices = [{"kind": "adam", "no_weight_decay": left_out} for left_out in ("none", "bias_and_norm")]
+    all_alike, divided = (
+        build_optimizer(RunSpec.model_validate(spec | {"optimizer": choice}), net) for choice in choices
+    )
+    expected = "the checkpoint's optimizer has groups of 4 parameters, and this run's has groups of 2 and 2: the net or"
+    with pytest.raises(ValueError, match=expected):
+        divided.load_state_dict(copy_state(all_alike.state_dict()))
+
+
 def failure_of(folder: RunFolder, ranks: int) -> str:
     assert attempt(folder, 1) == [1] * ranks
     *_, failed = events(folder)
@@ -115,7 +128,8 @@ def failure_of(folder: RunFolder, ranks: int) -> str:
     return failed.reason
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1, 3])
 def test_groups_that_cannot_be_read_back_are_refused_before_the_first_step(ranks: int, tmp_path: Path) -> None:
     folder = run_of(tmp_path, own("Unstorable"), ranks=ranks)
     expected = (

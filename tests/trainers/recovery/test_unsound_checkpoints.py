@@ -61,7 +61,8 @@ def resumed(folder: RunFolder) -> list[tuple[int, list[str]]]:
     return [(event.step, event.notes) for event in events(folder) if isinstance(event, Resumed)]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1, 3])
 def test_a_checkpoint_with_nan_weights_is_passed_over_for_the_sound_one_before_it(ranks: int, tmp_path: Path) -> None:
     folder = first_attempt(tmp_path, ranks)
     change(folder, SAVED[0], SHARED, break_weight)
@@ -102,7 +103,8 @@ def test_without_a_sound_checkpoint_a_run_begins_anew_and_says_so(tmp_path: Path
     assert [note.split(": ")[1] for note in notes] == SAVED
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1])
 def test_a_checkpoint_that_cannot_be_read_back_ends_the_attempt_and_stays(ranks: int, tmp_path: Path) -> None:
     folder = first_attempt(tmp_path, ranks)
     change(folder, SAVED[0], SHARED, lambda shared: shared["optimizer"]["param_groups"][0].update(decay=np.float64(1)))
@@ -115,7 +117,8 @@ def test_a_checkpoint_that_cannot_be_read_back_ends_the_attempt_and_stays(ranks:
     assert CheckpointDirectory(folder.checkpoints, retained=5).list_complete() == SAVED
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1])
 def test_initial_weights_that_are_not_finite_are_refused_by_their_names(ranks: int, tmp_path: Path) -> None:
     folder = first_attempt(tmp_path / "first", ranks)
     change(folder, SAVED[0], SHARED, break_weight)

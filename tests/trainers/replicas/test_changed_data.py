@@ -59,7 +59,8 @@ def failure(folder: RunFolder) -> str:
     return next(event.reason for event in reversed(events(folder)) if isinstance(event, Failed))
 
 
-@pytest.mark.parametrize("world", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("world", [2, 1, 3])
 def test_a_resumed_run_with_other_data_is_refused_until_its_spec_accepts_them(world: int, tmp_path: Path) -> None:
     folder, seed = seeded(tmp_path, world)
     pause(folder, 1, after=1)
@@ -94,6 +95,7 @@ def test_a_checkpoint_of_an_earlier_version_without_a_digest_of_its_data_resumes
     assert attempt(folder, 2) == [0, 0]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("noise", ["torch", "numpy", "python"])
 def test_a_resumed_run_draws_in_its_optimizer_what_an_uninterrupted_run_draws(noise: str, tmp_path: Path) -> None:
     choices = {"optimizer": own("NoisySGD", noise=noise)}

@@ -44,7 +44,8 @@ def checkpoints(folder: RunFolder) -> list[str]:
     return CheckpointDirectory(folder.checkpoints, retained=9).list_complete()
 
 
-@pytest.mark.parametrize("world", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("world", [2, 1, 3])
 @pytest.mark.parametrize("source", ["torch", "numpy", "python"])
 def test_a_random_division_net_and_optimizer_are_alike_on_all_ranks_and_in_each_start(
     world: int, source: str, tmp_path: Path

@@ -66,6 +66,7 @@ def train_each() -> list[tuple[list[float], dict[str, Tensor]]]:
     return found
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [2, 3])
 def test_a_net_of_several_types_trains_on_ranks_as_on_one(world: int) -> None:
     expected = train_each()
@@ -134,6 +135,7 @@ def sum_each(path: str) -> dict[str, list[list[float]]]:
     return found
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [2, 3])
 def test_every_collective_sums_vectors_of_every_type(world: int, tmp_path: Path) -> None:
     total = world * (world + 1) / 2
@@ -162,6 +164,7 @@ def train_with_centers() -> list[list[float]]:
     return found
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [2, 3])
 def test_rules_with_a_center_train_nets_of_one_type_other_than_float32(world: int) -> None:
     for of_rank in on_ranks(world, train_with_centers):

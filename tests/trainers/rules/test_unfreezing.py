@@ -41,6 +41,7 @@ def train_each() -> list[tuple[list[float], dict[str, Tensor]]]:
     return found
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [2, 3])
 def test_ranks_that_unfreeze_and_freeze_layers_train_as_one_rank(world: int) -> None:
     expected = train_each()
@@ -89,6 +90,7 @@ def train_apart(plan: str) -> list[str]:
     return messages
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(("world", "plan"), [(2, "ring"), (3, "tree")])
 def test_ranks_that_train_different_layers_end_with_an_error(world: int, plan: str) -> None:
     for apart, alone in on_ranks(world, train_apart, plan):

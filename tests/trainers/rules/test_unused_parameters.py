@@ -62,6 +62,7 @@ def train_each() -> list[dict[str, Tensor]]:
     return found
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [2, 3])
 def test_unused_layers_and_branches_end_as_on_one_rank(world: int) -> None:
     expected = train_each()
@@ -88,6 +89,7 @@ def use_a_layer_of_ones_own() -> list[float]:
     return [p.unique().item() for p in layers.parameters()]
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("world", [2, 3])
 def test_a_gradient_that_float16_rounds_to_zero_is_not_missing(world: int) -> None:
     assert on_ranks(world, use_a_layer_of_ones_own) == [[0.5, 0.5, 1.0, 1.0]] * world
@@ -119,7 +121,8 @@ def train_by_each_rule() -> list[dict[str, Tensor]]:
     return found
 
 
-@pytest.mark.parametrize("world", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("world", [2, 1, 3])
 def test_under_rules_with_a_center_frozen_and_unused_layers_do_not_decay(world: int) -> None:
     start = weights_of(Branches())
     for of_rank in on_ranks(world, train_by_each_rule):

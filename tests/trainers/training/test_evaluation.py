@@ -133,7 +133,8 @@ def average_fixed(dtype: torch.dtype) -> bool:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("world", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("world", [2, 1, 3])
 def test_statistics_that_are_equal_on_all_ranks_stay_equal_to_the_bit(world: int, dtype: torch.dtype) -> None:
     assert on_ranks(world, average_fixed, dtype) == [True] * world
 
@@ -161,7 +162,8 @@ def test_new_statistics_are_computed_for_layers_that_train_and_for_no_frozen_one
     assert int(net.free.get_buffer("num_batches_tracked")) == 1
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1, 3])
 def test_a_frozen_layer_stays_frozen_in_all_epochs_and_a_resumed_run_is_equal(ranks: int, tmp_path: Path) -> None:
     choices = {
         "model": {"kind": "import", "function": "tests.testing.trainers.own_nets:frozen"},

@@ -61,7 +61,8 @@ def complete(folder: RunFolder) -> list[str]:
     return CheckpointDirectory(folder.checkpoints, retained=9).list_complete()
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1, 3])
 def test_a_nan_gradient_of_the_last_step_ends_the_run_before_the_update(ranks: int, tmp_path: Path) -> None:
     folder = run_of(tmp_path, at=STEPS, ranks=ranks, checkpoint={"at_end": True})
     reason = failure_of(folder)
@@ -70,7 +71,8 @@ def test_a_nan_gradient_of_the_last_step_ends_the_run_before_the_update(ranks: i
     assert complete(folder) == []
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1, 3])
 def test_nan_weights_are_found_before_a_save_and_the_sound_checkpoint_stays(ranks: int, tmp_path: Path) -> None:
     folder = run_of(tmp_path, at=3, ranks=ranks, checkpoint={"every_steps": 2, "keep": 5}, epochs=4)
     assert "at step 4 the weights are not finite: shift; at step 2 all were finite" in failure_of(folder)
@@ -78,7 +80,8 @@ def test_nan_weights_are_found_before_a_save_and_the_sound_checkpoint_stays(rank
     assert [event.step for event in events(folder) if isinstance(event, Saved)] == [2]
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1])
 def test_a_nan_gradient_of_a_step_that_is_saved_is_named_on_all_ranks(ranks: int, tmp_path: Path) -> None:
     folder = run_of(tmp_path, at=2, ranks=ranks, checkpoint={"every_steps": 2})
     assert "at step 2, with a learning rate of 0.05: the gradient of shift is not finite" in failure_of(folder)
@@ -92,7 +95,8 @@ def test_nan_weights_are_found_before_the_evaluation_that_ends_an_epoch(tmp_path
     assert curve(folder, "heldout_loss") == {}
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1])
 def test_with_clipping_a_nan_gradient_ends_the_run_at_its_step(ranks: int, tmp_path: Path) -> None:
     folder = run_of(tmp_path, at=3, ranks=ranks, clip_norm=1.0)
     assert "at step 3, with a learning rate of 0.05: the gradient of shift is not finite" in failure_of(folder)
@@ -105,6 +109,7 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize("rule", RULES)
 def test_a_center_or_a_replica_that_is_not_finite_is_not_the_result(rule: str, tmp_path: Path) -> None:
     optimizer = {"kind": "sgd", "momentum": 0.0 if rule == "async_sgd" else 0.9}
@@ -122,14 +127,16 @@ def test_a_replica_that_is_not_finite_is_not_saved(tmp_path: Path) -> None:
     assert complete(folder) == ["step-0000000002-attempt-1"]
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1, 3])
 def test_a_held_out_sample_that_is_not_finite_is_named(ranks: int, tmp_path: Path) -> None:
     reason = failure_of(run_of(tmp_path, at=0, ranks=ranks, data={"heldout_nan_at": 7}))
     assert "at the evaluation after step 4 the held-out loss is nan for sample 7 of the held-out set: " in reason
     assert "its output is nan, its input is nan" in reason
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("ranks", [2, 1])
 def test_a_training_sample_that_is_not_finite_is_named(ranks: int, tmp_path: Path) -> None:
     reason = failure_of(run_of(tmp_path, at=0, ranks=ranks, data={"nan_at": 11}))
     assert "the first that is not finite is the input itself, of sample 11 of the training set, on rank " in reason
@@ -165,7 +172,8 @@ def evaluate_table(table_NK: Tensor, metrics: OwnMetrics | None = None, alone: b
     return ""
 
 
-@pytest.mark.parametrize("world", [1, 2, 3])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("world", [2, 1, 3])
 def test_the_first_output_that_is_not_finite_is_named_on_all_ranks(world: int) -> None:
     table_NK = torch.zeros(9, 3)
     table_NK[[5, 8], 1] = math.nan
@@ -189,7 +197,8 @@ def worst_of_sample(output_BK: Tensor, _: Tensor) -> float:
     return math.nan if bool((output_BK == 9).any()) else 1.0
 
 
-@pytest.mark.parametrize("world", [1, 2])
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("world", [2, 1])
 def test_a_metric_that_is_not_finite_is_named_though_the_outputs_are(world: int) -> None:
     table_NK = torch.zeros(9, 3)
     table_NK[3, 1] = 9
