@@ -15,6 +15,7 @@ from contract.spec.run import RunSpec
 from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.oracles import flat, trained
 from trainers.build.optimizers import build_optimizer, note_on_skip
+from trainers.checkpoints.state_copy import copy_state
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups
@@ -81,16 +82,28 @@ def test_sgd_updates_16_bit_weights() -> None:
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_a_weight_whose_first_gradient_comes_later_starts_with_its_own_velocity(nesterov: bool) -> None:
     """The fused SGD of torch 2.13 fails where some weights have a velocity and others none."""
-    ours, theirs = ([nn.Parameter(torch.ones(4)) for _ in range(3)] for _ in range(2))
-    fused = make_sgd([{"params": ours}], momentum=0.9, weight_decay=0.01, nesterov=nesterov)
-    plain = torch.optim.SGD(theirs, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=nesterov, foreach=False)
+    starts = (0, 2, 9, 0, 1, 3)  # the step of each weight's first gradient
+    ours, theirs = ([nn.Parameter(torch.ones(4)) for _ in starts] for _ in range(2))
+    groups, others = ([{"params": params[:3]}, {"params": params[3:]}] for params in (ours, theirs))
+    fused = make_sgd(groups, momentum=0.9, weight_decay=0.01, nesterov=nesterov)
+    plain = torch.optim.SGD(others, lr=0.1, momentum=0.9, weight_decay=0.01, nesterov=nesterov, foreach=False)
     assert fused.defaults["fused"]
-    fused.param_groups[0]["lr"] = 0.1
-    for step in range(4):
+
+    def take_step(step: int) -> None:
         for params, optimizer in ((ours, fused), (theirs, plain)):
-            for number, p in enumerate(params):
-                p.grad = torch.full_like(p, number + 1.0) if step >= number else None
+            for group in optimizer.param_groups:
+                group["lr"] = 0.1
+            for number, (p, start) in enumerate(zip(params, starts, strict=True)):
+                p.grad = torch.full_like(p, number + 1.0) if step >= start else None
             optimizer.step()
+
+    take_step(0)
+    early = [copy_state(optimizer.state_dict()) for optimizer in (fused, plain)]
+    for step in range(1, 11):  # at the end all weights have a velocity
+        take_step(step)
+    for optimizer, state in zip((fused, plain), early, strict=True):
+        optimizer.load_state_dict(state)
+    take_step(10)
     for p, q in zip(ours, theirs, strict=True):
         torch.testing.assert_close(p, q)
 

@@ -25,8 +25,7 @@ def align_gradients(optimizer: torch.optim.Optimizer, *_: Any) -> None:
 class Velocities:
     """Gives weights without a velocity one of 0 if others have one, before each step of SGD with momentum.
 
-    Once all weights have one, which is so after the first step of most runs, it looks again after a resume alone: the
-    look takes 0.3 % of a step of LeNet.
+    Once all weights have one, which is so after the first step of most runs, it looks again after a resume alone.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer) -> None:
@@ -36,8 +35,8 @@ class Velocities:
 
     def _start(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if not self._are_complete:
-            groups = optimizer.param_groups
-            self._are_complete = all(self._start_group(optimizer, group["params"]) for group in groups)
+            complete = [self._start_group(optimizer, group["params"]) for group in optimizer.param_groups]
+            self._are_complete = all(complete)
 
     def _start_group(self, optimizer: torch.optim.Optimizer, params: list[torch.Tensor]) -> bool:
         """Return whether all weights of a group have a velocity now."""
