@@ -1,4 +1,4 @@
-"""A user's net and data on two hosts of the lab: drawn alike on both, or ended with the names of the ranks."""
+"""A user's net and data on two hosts of the lab: drawn alike on both, or ended before the first step."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 
 
 class ExactState:
-    """Restores the types of one optimizer's state after each `load_state_dict`."""
+    """Restores the types of one optimizer's state after each `load_state_dict`; refuses a state of other groups."""
 
     def __init__(self, optimizer: Optimizer) -> None:
         self._saved: Mapping[str, Any] = {}

@@ -96,7 +96,7 @@ def test_a_checkpoint_of_an_earlier_version_without_a_digest_of_its_data_resumes
 
 
 @pytest.mark.ring("gate", others="all")
-@pytest.mark.parametrize("noise", ["torch", "numpy", "python"])
+@pytest.mark.parametrize("noise", ["numpy", "python", "torch"])
 def test_a_resumed_run_draws_in_its_optimizer_what_an_uninterrupted_run_draws(noise: str, tmp_path: Path) -> None:
     choices = {"optimizer": own("NoisySGD", noise=noise)}
     whole, paused = (
