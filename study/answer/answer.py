@@ -10,7 +10,7 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.axes import find_axes
 from study.answer.figures import choose_figure, find_figures
-from study.answer.groups import Known, counted_runs, group_runs, group_view, has_diverged, lay_out
+from study.answer.groups import Known, counted_runs, group_runs, group_view, lay_out
 from study.answer.joined_axes import joined_notes
 from study.answer.measures import Measures
 from study.answer.sentence import result_sentence
@@ -38,7 +38,7 @@ def find_answer(
     """
     over = repeated_field(runs)
     layout = lay_out(axes := find_axes(spec, runs, over))
-    sound = [run for run in runs if not has_diverged(run)]
+    sound = [run for run in runs if run.diverged is None]
     trials = trials_of(sound, measures)
     target = common_target(list(trials.values())) if choice.target is None else choice.target
     known = Known(measures, trials, target)
