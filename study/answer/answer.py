@@ -11,7 +11,7 @@ from contract.spec.recorded.run import RecordedExperiment
 from study.answer.absent import not_finite_notes, without_figure
 from study.answer.axes import find_axes
 from study.answer.figures import choose_figure, find_figures, goals_of, has_share_accuracies
-from study.answer.groups import Known, counted_runs, group_runs, group_view, has_diverged, lay_out
+from study.answer.groups import Known, counted_runs, group_runs, group_view, lay_out
 from study.answer.joined_axes import joined_notes
 from study.answer.measures import Measures
 from study.answer.sentence import result_sentence
@@ -40,7 +40,7 @@ def find_answer(
     all_runs, runs = runs, [run for run in runs if run.archived_at is None] or runs
     over, goals = repeated_field(runs), goals_of(spec)
     layout = lay_out(axes := find_axes(spec, runs, over))
-    sound = [run for run in runs if not has_diverged(run)]
+    sound = [run for run in runs if run.diverged is None]
     trials = trials_of(sound, measures) if has_share_accuracies(sound) else {}
     target = common_target(list(trials.values())) if choice.target is None else choice.target
     known = Known(measures, trials, target)
@@ -69,7 +69,7 @@ def find_answer(
         failed=sum(run.state is State.FAILED for run in sound),
         archived=len(all_runs) - len(runs),
         unfinished=sum(run.state not in ENDED for run in runs),
-        notes=[*not_finite_notes(sound), *joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
+        notes=[*not_finite_notes(runs), *joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
     )
 
 

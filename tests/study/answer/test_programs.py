@@ -100,7 +100,9 @@ def test_a_metric_that_is_no_number_in_runs_that_are_done_is_named_with_their_co
 
 
 def test_runs_whose_loss_is_no_number_are_named_though_they_are_done() -> None:
-    answer = answer_of([0.1, 0.3], {"loss": None}, {"loss": None})
+    answer = answer_of(
+        [0.1, 0.3], {"loss": None}, {"loss": None}, diverged={"metric": "loss", "step": 3, "value": "nan"}
+    )
     assert (answer.diverged, answer.figure) == (2, None)
     assert answer.sentence == "2 of 2 runs reported values that are not finite (NaN or infinite): loss in 2 runs."
 

@@ -4079,6 +4079,36 @@ export interface components {
             kind: "digits";
         };
         /**
+         * Diverged
+         * @description Where a run diverged.
+         */
+        Diverged: {
+            /**
+             * Metric
+             * @description The metric; null: none of the run's metrics shows it, only the reason of its failure.
+             * @example train/loss
+             */
+            metric?: string | null;
+            /**
+             * Sentence
+             * @description What a person reads of it.
+             * @example train/loss is nan from step 120 on
+             */
+            readonly sentence: string;
+            /**
+             * Step
+             * @description The first step from which on the metric has no finite value any more.
+             * @example 120
+             */
+            step: number;
+            /**
+             * Value
+             * @description The metric's newest value: `nan`, `inf` or `-inf`; null without a metric.
+             * @example nan
+             */
+            value?: string | null;
+        };
+        /**
          * DraftRun
          * @description A run that an experiment would have.
          */
@@ -4514,6 +4544,13 @@ export interface components {
              */
             description: string;
             /**
+             * Diverged
+             * @description Number of runs of which a metric has no finite value any more.
+             * @default 0
+             * @example 0
+             */
+            diverged: number;
+            /**
              * Id
              * @description Id of the experiment.
              * @example 17
@@ -4871,6 +4908,13 @@ export interface components {
              * @example All collectives compute the same sums.
              */
             description: string;
+            /**
+             * Diverged
+             * @description Number of runs of which a metric has no finite value any more.
+             * @default 0
+             * @example 0
+             */
+            diverged: number;
             /**
              * Id
              * @description Id of the experiment.
@@ -10809,6 +10853,8 @@ export interface components {
              * @example 8
              */
             devices: number;
+            /** @description Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
@@ -11645,6 +11691,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
+            /** @description Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
@@ -13372,6 +13420,8 @@ export interface components {
              *     ]
              */
             cells: (number | string | boolean | null)[];
+            /** @description Since which step a metric of the run has no finite value; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Experiment Id
              * @description Id of the run's experiment.
