@@ -20,7 +20,7 @@ from trainers.collectives.plan import Operation, Plan, Round, Sends
 from trainers.collectives.plans import blocks
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing.network import Network
-from trainers.collectives.pricing.price import Price, price
+from trainers.collectives.pricing.price import Price, count_runner_segments, price
 from trainers.collectives.pricing.size_classes import cheapest_by_size
 from trainers.plans import plan_of
 from trainers.tensor.calls import Sizes
@@ -237,11 +237,11 @@ def collective_of(plan: Plan) -> PlannedCollective:
 
 
 def _price_view(found: Price, size_bytes: float, bound_s: float) -> PriceView:
-    seconds = found.seconds(size_bytes)
+    seconds = found.runner_seconds(size_bytes)
     return PriceView(
         collective=collective_of(found.plan),
         rounds=found.rounds,
-        segments=found.segments(size_bytes),
+        segments=count_runner_segments(size_bytes),
         link_bytes=found.link_share * size_bytes,
         seconds=seconds,
         times_bound=seconds / bound_s if bound_s else None,

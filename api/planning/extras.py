@@ -122,7 +122,7 @@ def _shard_sum_s(network: Network, ranks: int, per_host: int, size_bytes: float)
 def _cheapest(network: Network, size_bytes: float) -> float:
     figures = tuple((name, value) for name, value in vars(network).items() if name != "hosts")
     sums = _price_sums(tuple(map(tuple, network.hosts)), figures)
-    return min(one.seconds(size_bytes) for one in sums)
+    return min(one.runner_seconds(size_bytes) for one in sums)
 
 
 @lru_cache(maxsize=64)  # the evaluation of the rounds does not depend on the size

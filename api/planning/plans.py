@@ -34,7 +34,7 @@ def plan_training(
         raise Invalid(str(error), [ValidationIssue(path=error.path, message=str(error))]) from None
     links, evaluated = evaluate_network(network.hosts, network.ranks_per_host, network.model_dump())
     extras = price_extras(request, links, evaluated, size_bytes=size_bytes)
-    return make_plan(request, [(collective_of(one.plan), one.seconds(size_bytes)) for one in evaluated], extras)
+    return make_plan(request, [(collective_of(one.plan), one.runner_seconds(size_bytes)) for one in evaluated], extras)
 
 
 @router.get("/devices", responses=UNCHANGED)

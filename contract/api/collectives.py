@@ -19,7 +19,7 @@ class PriceView(DescribedModel):
     rounds: int = Field(examples=[14])
     """Number of rounds of sends."""
     segments: int = Field(examples=[4])
-    """Number of pipeline segments of the vector for which the predicted time is the shortest."""
+    """Number of pipeline segments into which a run cuts the vector."""
     link_bytes: float = Field(examples=[1.75e8])
     """Bytes over the link of the busiest host, in one direction."""
     seconds: float = Field(examples=[0.154])

@@ -127,9 +127,11 @@ def test_what_auto_would_take_covers_every_size_and_is_the_cheapest_there(client
     assert len(taken) > 1
     for choice, following in zip(taken, [*taken[1:], None], strict=True):
         assert following is None or following["from_bytes"] > choice["from_bytes"]
-        middle = choice["from_bytes"] * 1.5 or 1
-        cheapest_by_size = prices(client, bytes=middle).json()["prices"][0]
-        assert cheapest_by_size["collective"] == choice["collective"]
+    for bits in range(1, 33):
+        middle = 3 << bits >> 2  # of a size class
+        cheapest = prices(client, bytes=middle).json()["prices"][0]
+        choice = next(one for one in reversed(taken) if one["from_bytes"] <= middle)
+        assert cheapest["collective"] == choice["collective"], middle
 
 
 def test_one_evaluation_runs_at_a_time_and_known_prices_need_none(

@@ -1,6 +1,7 @@
 """price() gives the alpha-beta-gamma formula of each paper, is never below the bound, and is fast for many ranks."""
 
 import time
+from collections import Counter
 from dataclasses import replace
 from math import inf, log2
 from typing import Any
@@ -13,7 +14,7 @@ from trainers.collectives.plans import blocks, halving_doubling, hierarchical, r
 from trainers.collectives.plans.catalog import candidates
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.price import choose, price
-from trainers.collectives.runners.segments import SEGMENT_BYTES, segment_lengths
+from trainers.collectives.runners.segments import SEGMENT_BYTES, segment_counts, segment_lengths
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -102,6 +103,14 @@ def test_segments_are_short_at_both_ends_and_cover_the_vector() -> None:
     assert found[:4] == sorted(found[:4])
     assert found[0] < max(found) / 4
     assert max(found) <= SEGMENT_BYTES // 4
+
+
+@pytest.mark.parametrize("elements", [1, 7, 524_288, 524_289, 2_000_000, 2_359_296, 25_000_000, 25_000_001])
+def test_segments_are_counted_as_they_are_cut(elements: int) -> None:
+    lengths = segment_lengths(elements, 4)
+    counts = segment_counts(elements, 4)
+    assert counts == Counter(lengths)
+    assert next(iter(counts)) == lengths[0]
 
 
 def test_equal_rounds_cost_the_same_as_rounds_that_are_evaluated_separately() -> None:

@@ -11,7 +11,6 @@ resource: a host's link, out or in; a rank's link inside its host; a rank's proc
 best m, or a given number of segments.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ import numpy as np
 from trainers.collectives.plan import Plan, Sends
 from trainers.collectives.pricing.network import Network
 from trainers.collectives.pricing.traffic import Load, PlanNetwork, Reals
-from trainers.collectives.runners.segments import segment_lengths
+from trainers.collectives.runners.segments import segment_counts
 
 FLOAT_BYTES = 4
 SEGMENTS = tuple(1 << power for power in range(11))  # 1: no pipeline
@@ -44,10 +43,13 @@ class Price:
         """Return the best number of segments."""
         return min(SEGMENTS, key=lambda segments: self._time(size_bytes, segments))
 
-    def runner_seconds(self, size_bytes: int) -> float:
-        """Return the time for a float32 vector in the segments that the runner cuts."""
-        first, *others = segment_lengths(max(size_bytes // FLOAT_BYTES, 1), FLOAT_BYTES)
-        rest_s = sum(count * self._busiest(FLOAT_BYTES * length) for length, count in Counter(others).items())
+    def runner_seconds(self, size_bytes: float) -> float:
+        """Return the time for a float32 vector in the segments that the runner cuts: what runs and `auto` go by."""
+        counts = _runner_segments(size_bytes)
+        first = next(iter(counts))
+        rest_s = sum(
+            (count - (length == first)) * self._busiest(FLOAT_BYTES * length) for length, count in counts.items()
+        )
         return self._first(FLOAT_BYTES * first) + rest_s
 
     def _time(self, size_bytes: float, segments: int) -> float:
@@ -59,6 +61,15 @@ class Price:
 
     def _busiest(self, part_bytes: float) -> float:
         return float((self.load @ (1.0, part_bytes)).max(initial=0.0))
+
+
+def count_runner_segments(size_bytes: float) -> int:
+    """Return the number of segments that the runner cuts of a float32 vector."""
+    return sum(_runner_segments(size_bytes).values())
+
+
+def _runner_segments(size_bytes: float) -> dict[int, int]:
+    return segment_counts(max(int(size_bytes // FLOAT_BYTES), 1), FLOAT_BYTES)
 
 
 def price(plan: Plan, network: Network) -> Price:
