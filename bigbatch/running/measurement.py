@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+import struct
 from typing import Any
 
 MAX_STEP = 2**31 - 1
@@ -35,10 +36,24 @@ def number_text(value: Any) -> str | None:
     try:
         if hasattr(value, "item"):
             plain = value.item()
+            if isinstance(plain, float) and plain - plain == 0.0 and _is_narrow(value):
+                plain = shortest_float32(plain)
             return number_text(plain) if isinstance(plain, (int, float)) else None
         return number_text(float(value))
     except Exception:  # a tensor of several elements, or an object that is no number
         return None
+
+
+def shortest_float32(value: float) -> float:
+    """Return the number with the fewest digits that a float32 stores as this value: 0.1 for 0.10000000149."""
+    for digits in range(1, 9):
+        short = float(f"{value:.{digits}g}")
+        try:
+            if struct.pack("<f", short) == struct.pack("<f", value):
+                return short
+        except OverflowError:  # rounded to more than the largest float32
+            continue
+    return float(f"{value:.9g}")
 
 
 def step_number(step: Any) -> int | None:
@@ -59,6 +74,11 @@ def is_name(name: Any, *, max_characters: int = MAX_NAME) -> bool:
 def name_text(name: str) -> str:
     """Return a metric's name as JSON."""
     return json.dumps(name, ensure_ascii=False)
+
+
+def _is_narrow(value: Any) -> bool:
+    """Return whether a scalar of numpy or torch has at most 32 bits: the digits behind would be of no meaning."""
+    return str(getattr(value, "dtype", "")).rpartition(".")[2] in ("float32", "float16", "bfloat16")
 
 
 def _text_of_large(number: int) -> str:
