@@ -13,7 +13,7 @@ from agent.sources.protobuf import (
     double_of,
     float_of,
     read_fields,
-    shortest_float32,
+    shortest_float,
     signed,
     varints_of,
 )
@@ -23,7 +23,7 @@ WALL_TIME, STEP, SUMMARY = 1, 2, 5
 VALUE, TAG, SIMPLE_VALUE, TENSOR = 1, 1, 2, 8
 # TensorProto: 1 dtype, 4 tensor_content, and lists of numbers by type
 DTYPE, CONTENT, FLOATS, DOUBLES, INTS, INT64S = 1, 4, 5, 6, 7, 10
-NARROW = (1, 14, 19)  # float, bfloat16, half
+NARROW = {1: "<f", 14: "<f", 19: "<e"}  # float, bfloat16, half
 FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q", 19: "<e"}  # float, double, int32, int64, half
 BFLOAT16 = 14
 
@@ -89,7 +89,8 @@ def _element(fields: list[Field]) -> float | None:
             numbers += varints_of(field.data) if field.data else [signed(field.integer)]
     if len(numbers) != 1:
         return None
-    return shortest_float32(float(numbers[0])) if dtype in NARROW else float(numbers[0])
+    packed = NARROW.get(dtype)
+    return shortest_float(float(numbers[0]), packed) if packed else float(numbers[0])
 
 
 def _content(dtype: int, data: bytes) -> tuple[float, ...]:

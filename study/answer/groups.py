@@ -1,5 +1,6 @@
 """The places of a picture: runs that differ in the seed alone, and the spread of their figures."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, Picture
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
 from study.answer.axes import Axis, is_batch
-from study.answer.figures import ACCURACY_FIGURE, value_of
+from study.answer.figures import ACCURACY_FIGURE, has_share_accuracies, value_of
 from study.answer.joined_axes import join
 from study.answer.measures import Measures
 from study.answer.speed import Speed, seconds_to
@@ -32,6 +33,8 @@ class Layout:
             is_text = [axis.numbers is None for axis in self.labels]
             named = zip(self.labels, texts, is_text, strict=True)
             texts = [text if plain else f"{axis.name} {text}" for axis, text, plain in named]
+            # the comma between two texts must not be one of a text
+            texts = [json.dumps(text) if ", " in text else text for text in texts]
         elif self.labels and self.labels[0].numbers is not None:
             texts = [f"{self.labels[0].name} {texts[0]}"]
         x, y = (axis.number_of(run.values) if axis else None for axis in (self.x, self.y))
@@ -96,7 +99,7 @@ def group_view(
         diverged=sum(run.diverged is not None for run in runs),
         is_preliminary=is_preliminary,
         figure=of(figure) if figure else None,
-        accuracy=of(ACCURACY_FIGURE),
+        accuracy=of(ACCURACY_FIGURE) if has_share_accuracies(runs) else None,
         parts=_mean_parts([known.measures[run.id] for run in counted if run.id in known.measures]),
         to_target=to_target if to_target and to_target.count == len(counted) else None,
         speedup=speed.speedup,

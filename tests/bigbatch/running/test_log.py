@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from agent.sources import protobuf
 from bigbatch.running import measurement
 from bigbatch.running.environment import RunEnvironment, read_environment
-from bigbatch.running.measurement import shortest_float32
+from bigbatch.running.measurement import shortest_float
 from bigbatch.running.point_log import PointLog
 from contract.folder import bounds
 from contract.folder.events import Event, Points, Resumed, event_reader
@@ -87,8 +87,8 @@ def test_a_number_of_any_type_is_stored(open_log: Open, folder: Path, value: Any
 @settings(max_examples=200, derandomize=True)
 @given(value=st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_a_float32_is_stored_by_the_shortest_number_that_is_it(value: float) -> None:
-    short = shortest_float32(value)
-    assert short == protobuf.shortest_float32(value) == float(str(np.float32(value)))
+    short = shortest_float(value)
+    assert short == protobuf.shortest_float(value) == float(str(np.float32(value)))
     assert np.float32(short) == np.float32(value)
 
 

@@ -2144,6 +2144,13 @@ export interface components {
          */
         Answer: {
             /**
+             * Archived
+             * @description Number of archived runs, which no group has; 0 if all runs are archived, whose figures then count.
+             * @default 0
+             * @example 0
+             */
+            archived: number;
+            /**
              * Baseline
              * @description Index of the group with which speed-ups compare; null without a target.
              * @example 0
@@ -2161,7 +2168,7 @@ export interface components {
              * @example 0
              */
             failed: number;
-            /** @description The figure that is drawn; null before any run has reported one. */
+            /** @description The figure that is drawn; null if no run has reported one that answers the question. */
             figure: components["schemas"]["AnswerFigure"] | null;
             /**
              * Figures
@@ -2250,10 +2257,11 @@ export interface components {
         AnswerFigure: {
             /**
              * Higher Is Better
-             * @description Whether the highest value is the best one, instead of the lowest.
+             * @description Whether the highest value is the best one, instead of the lowest; null: neither its name nor the experiment says
+             *     so.
              * @example true
              */
-            higher_is_better: boolean;
+            higher_is_better: boolean | null;
             /**
              * Name
              * @description Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series.
