@@ -14,7 +14,7 @@ from bigbatch.automation.schedule_client import ScheduleClient
 from bigbatch.connection import Connection, Parameters
 from bigbatch.experiment import Experiment, PointsOfRun
 from bigbatch.export_client import ExportClient
-from bigbatch.frame import frame_of, rows_of, rows_of_curves, rows_of_groups
+from bigbatch.frame import CURVE_COLUMNS, GROUP_COLUMNS, RUN_COLUMNS, frame_of, rows_of, rows_of_curves, rows_of_groups
 from bigbatch.lifecycle_client import LifecycleClient
 from bigbatch.price_client import PriceClient
 from bigbatch.recording_client import RecordingClient
@@ -153,7 +153,8 @@ class Client(
 
     def to_frame(self, experiment_id: int, *, over: str | None = None) -> Any:
         """Return the same rows as a pandas DataFrame."""
-        return frame_of(self.rows(experiment_id, over=over), None if over else "id")
+        rows = self.rows(experiment_id, over=over)
+        return frame_of(rows, GROUP_COLUMNS) if over else frame_of(rows, RUN_COLUMNS, "id")
 
     def curves(self, experiment_id: int, names: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return a row per point of the named series, or of all series: run, values of the run, series, step, value."""
@@ -161,7 +162,7 @@ class Client(
 
     def curves_to_frame(self, experiment_id: int, names: Sequence[str] = ()) -> Any:
         """Return the same rows as a pandas DataFrame."""
-        return frame_of(self.curves(experiment_id, names))
+        return frame_of(self.curves(experiment_id, names), CURVE_COLUMNS)
 
     def failures(self, experiment_id: int) -> Iterator[FailedRun]:
         """Yield the experiment's failed runs, each with its first failure."""

@@ -14,6 +14,9 @@ from study.spread import RUN_S, Group, run_seconds
 
 T = TypeVar("T")
 COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "best_accuracy", "started_at", "ended_at")
+RUN_COLUMNS = (*COLUMNS, RUN_S, "tags")  # that every run has
+GROUP_COLUMNS = ("runs", "done")
+CURVE_COLUMNS = ("id", "series", "step", "value")
 PLAIN = (bool, int, float, str, type(None))
 
 
@@ -91,10 +94,10 @@ def plain_values(values: Values) -> dict[str, Any]:
     return {path: value if isinstance(value, PLAIN) else describe_value(value) for path, value in values.items()}
 
 
-def frame_of(rows: Sequence[dict[str, Any]], index: str | None = None) -> Any:
-    """Return the rows as a pandas DataFrame; raise NoPandas."""
-    frame = _pandas().DataFrame(rows)
-    return frame.set_index(index) if index and len(frame) else frame
+def frame_of(rows: Sequence[dict[str, Any]], columns: Sequence[str], index: str | None = None) -> Any:
+    """Return the rows as a pandas DataFrame, which has the columns also without rows; raise NoPandas."""
+    frame = _pandas().DataFrame(rows) if rows else _pandas().DataFrame(columns=list(columns))
+    return frame.set_index(index) if index else frame
 
 
 def frame_of_csv(file: IO[bytes], types: Mapping[str, str]) -> Any:

@@ -11,6 +11,7 @@ from contract.api.run_table import FieldNames, RunGroups, TablePage, TableRow
 from contract.api.saved.views import NewView, View, ViewChange, ViewPage, Views
 
 PAGE = 500  # rows per request
+FIRST = ("id", "experiment_id", "state")  # of each row, whatever columns are asked for
 
 
 def _with_numbers(page: TablePage) -> list[TableRow]:
@@ -46,20 +47,21 @@ class TableClient:
     ) -> Iterator[TableRow]:
         """Yield the runs of a query, `state = failed and batch > 256`, in the order `sort`, at most `limit`.
 
-        `cells` of a row are the values of `columns`: `batch`, `best(heldout_accuracy)`, `duration`.
+        `cells` of a row are the values of `columns`: `batch`, `best(heldout_accuracy)`, `duration`. A loop may change
+        the runs that it has got: archive, delete or tag them.
         """
         ask: Parameters = {"where": where, "sort": sort, "column": list(columns), "archived": str(archived).lower()}
         if experiment_id is not None:
             ask["experiment"] = experiment_id
-        seen = set[int]()  # a run that a new one has shifted to the next page
-        offset, total = 0, None
-        while (total is None or offset < total) and (limit is None or len(seen) < limit):
+        seen = set[int]()  # a run whose value in the order grew meanwhile comes again
+        is_last = False
+        while not is_last and (limit is None or len(seen) < limit):
             size = PAGE if limit is None else min(PAGE, limit - len(seen))
-            page = self._connection.get("/runs/table", TablePage, ask={**ask, "offset": offset, "limit": size})
+            page = self._connection.get("/runs/table", TablePage, ask={**ask, "limit": size})
             new = [row for row in _with_numbers(page) if row.id not in seen]
             yield from new
             seen |= {row.id for row in new}
-            offset, total = offset + size, page.total
+            ask["after"], is_last = page.next or "", page.next is None
 
     def table_rows(self, where: str = "", *, columns: Sequence[str] = (), **options: Any) -> list[dict[str, Any]]:
         """Return the same as dictionaries: `id`, `experiment_id`, `state`, and the columns by their names."""
@@ -67,7 +69,8 @@ class TableClient:
 
     def table_to_frame(self, where: str = "", *, columns: Sequence[str] = (), **options: Any) -> Any:
         """Return the same as a pandas DataFrame."""
-        return frame_of(self.table_rows(where, columns=columns, **options), "id")
+        rows = self.table_rows(where, columns=columns, **options)
+        return frame_of(rows, tuple(dict.fromkeys((*FIRST, *columns))), "id")
 
     def groups(
         self,

@@ -13,8 +13,13 @@ FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
 
 def is_missing(value: Value) -> bool:
-    """Return whether the value stands for no value."""
-    return not value.is_quoted and value.text.lower() in ("null", "none")
+    """Return whether the value stands for no value; `none` is a text as any other."""
+    return not value.is_quoted and value.text.lower() == "null"
+
+
+def is_missing_number(value: Value) -> bool:
+    """Return the same for a field without texts, where `none` can mean nothing else."""
+    return is_missing(value) or (not value.is_quoted and value.text.lower() == "none")
 
 
 def not_finite_word(value: Value) -> str | None:

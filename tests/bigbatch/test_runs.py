@@ -8,6 +8,7 @@ import pytest
 from bigbatch import table_client
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
+from contract.api.labels import RunChange
 from tests.testing.command import Call
 
 
@@ -44,3 +45,18 @@ def test_the_client_reads_all_pages_of_the_table(client: Client, spec: Path, mon
     found = client.table_rows("", columns=["number"], experiment_id=made.id, sort="-number")
     assert [row["id"] for row in found] == made.runs[::-1]
     assert len(list(client.table(experiment_id=made.id, limit=1))) == 1
+
+
+@pytest.mark.parametrize("sort", ["", "-number", "batch, -state"])
+def test_a_loop_that_archives_its_runs_visits_each_once(
+    client: Client, spec: Path, monkeypatch: pytest.MonkeyPatch, sort: str
+) -> None:
+    made = client.create(spec.read_text())
+    monkeypatch.setattr(table_client, "PAGE", 2)
+    visited = []
+    where = f"state = queued and experiment = {made.id}"
+    for row in client.table(where, sort=sort):
+        client.change_run(row.id, RunChange(archived=True))
+        visited.append(row.id)
+    assert sorted(visited) == made.runs
+    assert list(client.table(where)) == []

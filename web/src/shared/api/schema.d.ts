@@ -111,7 +111,7 @@ export interface paths {
         };
         /**
          * List Deletions
-         * @description Return the deletions that can be undone, the newest first; `skip=next` gives the next page.
+         * @description Return the deletions that can be undone, the newest first; `after=next` gives the next page.
          */
         get: operations["list_deletions"];
         put?: never;
@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * Export Runs
-         * @description Return a row for each selected run: id, experiment, state, and the columns that the request names.
+         * @description Return a row for each selected run: id, experiment, state, and the other columns that the request names.
          */
         get: operations["export_runs"];
         put?: never;
@@ -3884,6 +3884,23 @@ export interface components {
             runs: number;
         };
         /**
+         * DeletionPage
+         * @description A page of the deletions that can be undone.
+         */
+        DeletionPage: {
+            /**
+             * Items
+             * @description The deletions, the newest first.
+             */
+            items: components["schemas"]["DeletionView"][];
+            /**
+             * Next
+             * @description Where the next page begins: `after` of its request; null: no more.
+             * @example 2026-11-23T08:00:00Z,run,42
+             */
+            next: string | null;
+        };
+        /**
          * DeletionView
          * @description A deletion that can be undone.
          */
@@ -5226,6 +5243,15 @@ export interface components {
              * @example owner
              */
             name: string;
+            /**
+             * Texts
+             * @description The same values as a query has them.
+             * @example [
+             *       "ada",
+             *       "\"grace h.\""
+             *     ]
+             */
+            texts: string[];
             /**
              * Values
              * @description At most as many values as were asked for; none for numbers that every run has, and for metrics.
@@ -7885,23 +7911,6 @@ export interface components {
          * @enum {string}
          */
         Overlap: "skip" | "queue" | "allow";
-        /**
-         * Page[DeletionView]
-         * @description One page of a list.
-         */
-        Page_DeletionView_: {
-            /**
-             * Items
-             * @description The items, in the order of the list.
-             */
-            items: components["schemas"]["DeletionView"][];
-            /**
-             * Next
-             * @description Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more.
-             * @example 17
-             */
-            next: number | null;
-        };
         /**
          * Page[ExperimentView]
          * @description One page of a list.
@@ -11196,7 +11205,7 @@ export interface components {
             values: (number | string | boolean | null)[];
             /**
              * Where
-             * @description The query for the runs of the group; null if the language cannot write one of the values.
+             * @description The query for the runs of the group; null if it is longer than a query may be.
              * @example (state = done) and batch = 256 and optimizer.kind = "lars"
              */
             where: string | null;
@@ -13376,8 +13385,14 @@ export interface components {
              */
             columns: components["schemas"]["TableColumn"][];
             /**
+             * Next
+             * @description Where the next page begins: `after` of its request; null: no more.
+             * @example [42, 0.983]
+             */
+            next?: string | null;
+            /**
              * Offset
-             * @description Place of the first row of the page among them.
+             * @description Place of the first row of the page among them, as the request has it; 0 in a page by `after`.
              * @example 0
              */
             offset: number;
@@ -14745,8 +14760,8 @@ export interface operations {
     list_deletions: {
         parameters: {
             query?: {
-                /** @description So many deletions are left out: `next` of the page before. */
-                skip?: number;
+                /** @description `next` of the page before: the page begins behind it, also if that was restored meanwhile. */
+                after?: string | null;
                 /** @description Largest number of items in the page. */
                 limit?: number;
             };
@@ -14762,7 +14777,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_DeletionView_"];
+                    "application/json": components["schemas"]["DeletionPage"];
                 };
             };
             /** @description The response has not changed since the one with the ETag in If-None-Match. */
@@ -19985,8 +20000,10 @@ export interface operations {
                 column?: string[];
                 /** @description Whether columns that no run has are left out of the answer, in place of an error. */
                 skip_unknown?: boolean;
-                /** @description Number of rows before the page. */
+                /** @description Number of rows before the page, for a view of a part; rows that leave or join the table shift it. */
                 offset?: number;
+                /** @description `next` of the page before, with the same query and order: the page begins behind its last row, also if that row has left the table. */
+                after?: string | null;
                 /** @description Largest number of items in the page. */
                 limit?: number;
                 /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */
