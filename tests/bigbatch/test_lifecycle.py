@@ -12,7 +12,7 @@ import pytest
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from bigbatch.frame import NoPandas
-from bigbatch.lifecycle_client import WaitTimeout, set_paths
+from bigbatch.lifecycle_client import WaitTimeout
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from store.session import transaction
@@ -233,9 +233,3 @@ def test_a_frame_needs_pandas(client: Client, runs: tuple[int, list[int]], monke
     assert [(row["id"], row["batch"], row["state"]) for row in frame] == [
         (run_id, batch, "queued") for run_id, batch in zip(runs[1], GRID["batch"], strict=True)
     ]
-
-
-def test_a_path_into_a_value_is_refused() -> None:
-    assert set_paths({"axes": {}}, {"axes.a.b": [1]}) == {"axes": {"a.b": [1]}}
-    with pytest.raises(Exception, match=r"base\.batch has no fields"):
-        set_paths({"base": {"batch": 3}}, {"base.batch.size": 4})
