@@ -215,7 +215,7 @@ def test_first_run_carries_one_experiment_out(tmp_path: Path, spec: Path, starte
         assert up.process.wait(150) == 0, up.output()
     assert f"Port {port} is in use, so the service uses port " in up.output()
     assert "/experiments/1" in up.output()
-    assert "run 2 schedule.rate=0.1: held-out accuracy 91.25 %" in up.output()
+    assert "run 2 schedule.rate=0.1: done: held-out accuracy 91.25 %" in up.output()
     assert not (up.home / "up.lock").exists()
 
 
