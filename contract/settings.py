@@ -25,14 +25,15 @@ MIN_TOKEN_LENGTH = 32
 RESTORED = "restored"  # a file in a home that was made of a backup, until its first start
 Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
 ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~%@-]+)+")
-# first parts of the service's own paths: where a proxy cuts the root off, nothing tells /runs/7 from /7 below /runs
-OWN_PATHS = frozenset(
+# first parts of the paths of the dashboard's pages (web/src/app/App.tsx)
+PAGES = frozenset(
     {
-        *("api", "assets", "metrics", "sign-in", "sign-out"),
         *("automation", "clusters", "collectives", "compare", "deleted", "experiments", "new", "plan", "reports"),
         *("runs", "views"),
     }
 )
+# and of all own paths: where a proxy cuts the root off, nothing tells /runs/7 from /7 below /runs
+OWN_PATHS = PAGES | {"api", "assets", "metrics", "sign-in", "sign-out"}
 DATABASES = re.compile(r"sqlite(\+pysqlite)?://|postgresql(\+psycopg)?://")
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
 
