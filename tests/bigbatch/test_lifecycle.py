@@ -67,6 +67,14 @@ def test_retry_names_the_runs_that_go_on_and_those_that_stay(
     assert "the run has not ended" in call("retry", first, "--run", "--failed").out
 
 
+@pytest.mark.ring("gate")
+def test_retry_and_resume_are_one_command_of_which_the_list_has_one(call: Call) -> None:
+    listed = [line.split()[0] for line in call("--help").out.splitlines() if line.startswith("  ") and line.split()]
+    assert "retry" in listed
+    assert "resume" not in listed
+    assert call("resume", "--help").code == 0
+
+
 @pytest.mark.ring("all")
 def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
