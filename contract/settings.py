@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from contract.access.owners import Owners
 from contract.access.visibility import Visibility
 from contract.shown_address import unclear_address
-from contract.user_home import expand_user
+from contract.user_home import DEFAULT_HOME, expand_user
 from contract.validation import issues_of
 
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
@@ -49,9 +49,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
 
-    home: Path = Field(
-        default=Path("~/.bigbatch"), description="folder of the database, the run folders and the broker"
-    )
+    home: Path = Field(default=Path(DEFAULT_HOME), description="folder of the database, the run folders and the broker")
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")
