@@ -33,8 +33,7 @@ def recorded_address(home: Path, host: str, port: int) -> Iterator[None]:
         os.write(descriptor, json.dumps({"machine": socket.gethostname(), "url": local_url(host, port)}).encode())
         yield
     finally:
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
+        os.close(descriptor)  # the file stays: without the lock no client heeds it
 
 
 def address_of_home(home: str) -> str:

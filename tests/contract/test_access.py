@@ -170,7 +170,6 @@ def test_a_client_finds_the_address_of_the_service_that_runs_on_its_home(
         monkeypatch.delenv("BIGBATCH_URL")
         monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
         assert address_of_home(str(tmp_path)) == ""
-    assert not (tmp_path / "address").exists()
     assert Client().url == "http://127.0.0.1:8000"
     with recorded_address(tmp_path / "absent" / "home", "::1", 8124):
         assert address_of_home(str(tmp_path / "absent" / "home")) == "http://[::1]:8124"
