@@ -114,7 +114,7 @@ def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
     assert up.process.wait(90) == 0, up.output()
     assert gone(tree, 5)
     assert not (up.home / "up.lock").exists()
-    assert not (up.home / "address").exists()
+    assert address_of_home(str(up.home)) == ""
     assert (up.home / "logs" / "close.log").exists()
     assert "Traceback" not in up.output()
     with socket.socket() as probe:
