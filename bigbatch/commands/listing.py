@@ -21,6 +21,7 @@ from bigbatch.terminal.output import (
     format_percent,
     print_json,
     print_table,
+    print_text,
 )
 from bigbatch.terminal.run_tables import hidden_series, metric_table, run_table, spread_table
 from bigbatch.terminal.step_table import step_table
@@ -140,11 +141,11 @@ def _print_below(experiment_id: int, found: Sequence[RunView]) -> None:
     """Print what the table of runs does not say: notes, how many metrics it leaves out, and means over seeds."""
     for run in found:
         if run.unread is not None:
-            print(f"run {run.id}: {run.unread.sentence}")
+            print_text(f"run {run.id}: {run.unread.sentence}")
     if hidden := hidden_series(found):
-        print(f"{format_count(hidden, 'more metric')}: bigbatch show {experiment_id} --metrics")
+        print_text(f"{format_count(hidden, 'more metric')}: bigbatch show {experiment_id} --metrics")
     if repeated := repeated_field(found):
-        print(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
+        print_text(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
         print_table(*spread_table(group_runs(found, repeated)))
 
 
@@ -176,7 +177,7 @@ def _print_more(found: Sequence[RunView]) -> None:
     for run in found:
         if run.more_metrics:
             others = format_count(run.more_metrics, "further metric")
-            print(f"run {run.id} has {others}: bigbatch runs --column NAME, or its page")
+            print_text(f"run {run.id} has {others}: bigbatch runs --column NAME, or its page")
 
 
 def _groups(found: Sequence[RunView], over: str) -> list[Group]:

@@ -48,6 +48,12 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     out.print(lay_out([*map(show_control_characters, heads)], shown, out.width, may_turn=out.is_terminal))
 
 
+def print_text(text: str) -> None:
+    """Print text whose lines a terminal has within its width; a file gets them as they are."""
+    out = make_console()
+    out.print(Text(text, overflow="fold"), soft_wrap=not out.is_terminal)
+
+
 def print_indented(out: Console, text: str, indent: int, *, style: str = "") -> None:
     """Print a text behind an indent, which all its lines have in a terminal; a narrow one has a small indent."""
     if out.is_terminal:
