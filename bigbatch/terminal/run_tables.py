@@ -44,7 +44,7 @@ def run_table(runs: Sequence[RunView], best: BestColumn | None = None) -> tuple[
 
 def metric_table(runs: Sequence[RunView]) -> tuple[Cells, list[Cells]]:
     """Return heads and rows: the newest value of each metric of each run."""
-    rows = [
+    rows: list[Cells] = [
         (str(run.id), describe_values(run.values), name, format_figure(value))
         for run in runs
         for name, value in sorted(run.latest.items())
