@@ -16,6 +16,7 @@ from api.app import create_app
 from api.http.connections import BACKLOG, limited_protocol, raise_open_files
 from api.live.hub import Hub
 from contract.access.owners import UnsafeFolderError
+from contract.access.service_address import recorded_address
 from contract.access.service_folders import prepare_home
 from contract.access.service_record import LOOPBACK, recorded_service
 from contract.access.token_file import TokenFileError, read_or_create_token
@@ -55,7 +56,7 @@ def _serve(settings: Settings, host: str, port: int) -> None:
     # A token of BIGBATCH_TOKEN is for the clients that have this variable as well.
     record = nullcontext() if settings.token else recorded_service(host, port, token)
     configure_log()
-    with record:
+    with record, recorded_address(settings.home_folder(), host, port):
         app = create_app(settings.model_copy(update={"token": token}))
         app.state.is_database_checked = _is_of_this_version(settings.database_url())
         config = uvicorn.Config(

@@ -1,9 +1,10 @@
-"""The built dashboard: its files, and its page for all other paths outside /api."""
+"""The built dashboard: its files, and its page for the paths that it has; other paths do not exist."""
 
 import mimetypes
 from pathlib import Path
+from typing import Annotated
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Header
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -11,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from api.http.methods import DASHBOARD_ROUTE
+from contract.settings import PAGES
 
 DIST = Path(__file__).parents[1] / "web" / "dist"
 
@@ -23,16 +25,21 @@ def install(app: FastAPI, dist: Path | None = None, *, root: str = "") -> None:
         app.mount("/assets", _Assets(directory=dist / "assets"), name="assets")
 
     @app.get("/{path:path}", include_in_schema=False, name=DASHBOARD_ROUTE)
-    def page(path: str) -> Response:
+    def page(path: str, accept: Annotated[str, Header()] = "") -> Response:
         if path.startswith("api/"):
             raise HTTPException(405)  # the handler of errors answers 404 for a path without any method
+        is_page = path.partition("/")[0] in {"", "index.html", *PAGES}
+        if not is_page and "text/html" not in accept and _file(dist, path) is None:
+            raise HTTPException(404)
         if not index.exists():
             return PlainTextResponse("The dashboard is not built yet: npm ci && npm run build in web/\n", 404)
         # The page changes with an upgrade; its code and style have a hash in their names. The few other files may be
         # old once: a browser shows the one that it has, and asks for the next opening.
         file = _file(dist, path)
         if file in (None, index):
-            return HTMLResponse(_page_below(root, index), headers={"Cache-Control": "no-cache"})
+            # in a browser the page says that an unknown path does not exist
+            status = 200 if is_page else 404
+            return HTMLResponse(_page_below(root, index), status, headers={"Cache-Control": "no-cache"})
         return FileResponse(file, headers={"Cache-Control": "max-age=0, stale-while-revalidate=604800"})
 
 

@@ -81,7 +81,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "runs": runs,
     "stop": stop,
     "retry": retry,
-    "resume": retry,
     "rerun": rerun,
     "clone": clone,
     "extend": extend,
@@ -107,6 +106,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     # without its own short help, a command's line in the list ends in the middle of the sentence
     app.command(name, short_help=(command.__doc__ or "").partition("\n")[0])(command)
+app.command("resume", hidden=True)(retry)  # the earlier name of retry
 app.add_typer(imports.app)
 app.add_typer(notify.app)
 app.add_typer(schedule.app)

@@ -50,7 +50,7 @@ class Client(
     NotifyClient,
     ScheduleClient,
 ):
-    """The client of the service at `url` (default: BIGBATCH_URL, else this machine).
+    """The client of the service at `url` (default: BIGBATCH_URL, else that of the home BIGBATCH_HOME).
 
     `token` defaults to BIGBATCH_TOKEN, else to the token of the service that this user runs at `url` on this machine.
     `pages_url` is the address of the dashboard in links (default: BIGBATCH_PUBLIC_URL without `url`, if BIGBATCH_URL is

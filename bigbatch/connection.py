@@ -19,6 +19,7 @@ from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
 from bigbatch.plain_value import plain_value
 from bigbatch.versions import has_unknown_part, is_unknown_call, unread_answer, with_versions
+from contract.access.service_address import address_of_home
 from contract.access.service_record import LOOPBACK, token_of_local_service
 from contract.access.signed_value import Purpose, sign
 from contract.api.problem import Problem
@@ -53,7 +54,8 @@ class Connection:
     def __init__(
         self, url: str | None, token: str | None, *, transport: httpx.BaseTransport | None, pages_url: str | None = None
     ) -> None:
-        self.url = (url or os.environ.get("BIGBATCH_URL") or DEFAULT_URL).rstrip("/")
+        known = url or os.environ.get("BIGBATCH_URL") or address_of_home(os.environ.get("BIGBATCH_HOME", ""))
+        self.url = (known or DEFAULT_URL).rstrip("/")
         self.shown = shown_address(self.url)  # in messages
         parsed = _parse(self.url)
         # of the service of this environment, which is on this machine: another one has another dashboard
@@ -203,7 +205,10 @@ class Connection:
             raise Unreachable(f"{self.shown} closed the connection ({error or 'timed out'}){hint}") from error
 
     def _no_answer(self, error: httpx.TransportError) -> Unreachable:
-        hint = tls_hint(error) or "start the service with `bigbatch up`, or set BIGBATCH_URL to its address"
+        hint = (
+            tls_hint(error)
+            or "start the service with `bigbatch up`, or set BIGBATCH_URL to its address or BIGBATCH_HOME to its home"
+        )
         return Unreachable(f"no service answers at {self.shown} ({error or 'timed out'}): {hint}")
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:

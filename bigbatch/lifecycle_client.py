@@ -3,12 +3,12 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from bigbatch.connection import Connection, Parameters
+from bigbatch.document_changes import refuse_void_changes, set_paths
 from bigbatch.errors import BigbatchError, Unreachable
 from contract.api.labels import ExperimentChange, RunChange, RunLabels
 from contract.api.lifecycle import (
@@ -94,25 +94,39 @@ class LifecycleClient:
         `from_step`: of a workflow, only this step and those that need it are carried out again for certain; earlier
         ones take their results if their runs have `reuse: true`.
         """
+        origin = self._detail(experiment_id)
+        spec = origin.spec
         if from_step is not None:
-            return self.clone(experiment_id, {}, force=force, from_step=from_step)
-        spec = self._detail(experiment_id).spec
+            return self._repeat(origin, {}, force=force, from_step=from_step)
         if spec.base is None:
-            return self.clone(experiment_id, {"steps": _steps_without_reuse(spec)}, force=force)
-        own = _without_reuse(spec.base)
-        return self.clone(experiment_id, {f"base.{name}": value for name, value in own.items()}, force=force)
+            return self._repeat(origin, {"steps": _steps_without_reuse(spec)}, force=force)
+        own = {f"base.{name}": value for name, value in _without_reuse(spec.base).items()}
+        return self._repeat(origin, own, force=force, may_be_void=True)
 
     def clone(
         self, experiment_id: int, changes: Mapping[str, Any], *, force: bool = False, from_step: str | None = None
     ) -> Created:
         """Submit an experiment with changes: dotted path in its document, such as "base.batch", to the new value.
 
-        `from_step`: as for `create`.
+        `from_step`: as for `create`. Raise DocumentRefused for a field of the base that an axis, a variant or the
+        search sets: the change would do nothing.
         """
-        origin = self._detail(experiment_id)
-        document = {**origin.spec.model_dump(mode="json"), **_labels(origin)}
-        document = set_paths(document, changes)
-        created = self._connection.create(document, force=force, origin=experiment_id, from_step=from_step)
+        return self._repeat(self._detail(experiment_id), changes, force=force, from_step=from_step)
+
+    def _repeat(
+        self,
+        origin: ExperimentDetail,
+        changes: Mapping[str, Any],
+        *,
+        force: bool,
+        from_step: str | None = None,
+        may_be_void: bool = False,
+    ) -> Created:
+        before = {**origin.spec.model_dump(mode="json"), **_labels(origin)}
+        document = set_paths(before, changes)
+        if not may_be_void:
+            refuse_void_changes(before, document, changes)
+        created = self._connection.create(document, force=force, origin=origin.id, from_step=from_step)
         if origin.added_points:
             added = self.add_points(created.id, points=origin.added_points, force=force)
             return created.model_copy(update={"runs": [*created.runs, *added.runs]})
@@ -203,17 +217,3 @@ def _steps_without_reuse(spec: ExperimentSpec) -> list[dict[str, Any]]:
     return [
         {**step, "base": {**step["base"], **({"reuse": False} if "reuse" in step["base"] else {})}} for step in steps
     ]
-
-
-def set_paths(document: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the document with dotted paths set; raise BigbatchError where a part of a path is no object."""
-    changed = deepcopy(dict(document))
-    for path, value in changes.items():
-        *parents, leaf = path.split(".") if not path.startswith("axes.") else ["axes", path.removeprefix("axes.")]
-        at = changed
-        for number, parent in enumerate(parents):
-            at = at.setdefault(parent, {})
-            if not isinstance(at, dict):
-                raise BigbatchError(f"{path}: {'.'.join(parents[: number + 1])} has no fields")
-        at[leaf] = value
-    return changed

@@ -1,12 +1,14 @@
 """Calls in the shape of wandb's, by one changed import: `from bigbatch import wandb`.
 
 `init`, `log`, `config`, `summary` and `finish` do what they do there, with the run's folder in the place of a server.
-Numbers are logged; images, tables and other objects are left out. `commit=False` delays nothing: values are written at
-once, and further values go to the same step, so that no end of the process loses any.
+Numbers are logged, those of the summary at the last step; images, tables and other objects are left out. What a call
+does not do is said once in the run's log. `commit=False` delays nothing: values are written at once, and further values
+go to the same step, so that no end of the process loses any.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import string
@@ -21,6 +23,8 @@ from bigbatch.running.calls import finish as _finish
 from bigbatch.running.calls import last_step as _last_step
 from bigbatch.running.calls import log as _log
 from bigbatch.running.environment import read_environment
+from bigbatch.running.measurement import number_text
+from bigbatch.running.wandb_notes import keep_config, say, say_alert, say_labels
 
 MAX_DEPTH = 5  # of nested metrics
 LEFT_OUT = frozenset(
@@ -29,7 +33,6 @@ LEFT_OUT = frozenset(
         *(
             "Settings",
             "Video",
-            "alert",
             "link_artifact",
             "log_artifact",
             "log_code",
@@ -43,7 +46,7 @@ LEFT_OUT = frozenset(
 
 
 class AlertLevel(Enum):
-    """The levels of `alert`, which does nothing."""
+    """The levels of `alert`."""
 
     INFO = "INFO"
     WARN = "WARN"
@@ -137,6 +140,7 @@ class Run:
         self.entity = self.group = self.url = None
         self.resumed = environment.attempt > 1
         self.step = 0
+        self._logged: dict[str, Any] = dict(summary)  # values of the summary that are metrics already
         self._open: Any = None  # the step that takes the values of the next calls too
 
     def log(self, data: Mapping[str, Any], step: Any = None, commit: bool | None = None, **_: Any) -> None:
@@ -146,6 +150,7 @@ class Run:
         """
         values = _flatten(data)
         self.summary.update(values)
+        self._logged.update(values)
         given = self._open if step is None else step
         _log(values, step=given)
         number = _last_step()
@@ -156,18 +161,33 @@ class Run:
         self.step = number if is_open else number + 1
 
     def finish(self, exit_code: int | None = None, quiet: bool | None = None) -> None:
-        """Write what waits."""
+        """Write what waits, and what the script put into the summary and the config."""
         self._open = None
+        self._log_summary()
+        keep_config(self.config, bigbatch.config.to_dict())
         _finish()
+
+    def _log_summary(self) -> None:
+        """Log what the script put into the summary, at the last step; what is no number is named there."""
+        own = {name: value for name, value in _flatten(self.summary).items() if _is_new(self._logged, name, value)}
+        if own:
+            self._logged.update(own)
+            _log(own, step=_last_step())
 
     def define_metric(self, *names: Any, **options: Any) -> None:
         """Do nothing: every metric is a curve over steps."""
 
     def watch(self, *models: Any, **options: Any) -> None:
         """Do nothing: gradients are not logged."""
+        say("watch")
 
     def save(self, *paths: Any, **options: Any) -> None:
         """Do nothing: the run's folder has its files."""
+        say("save")
+
+    def alert(self, title: Any = "", text: Any = "", level: Any = None, **_: Any) -> None:
+        """Write an alert into the run's log."""
+        say_alert(title, text)
 
     def __getattr__(self, name: str) -> type[Ignored]:
         return __getattr__(name)
@@ -189,6 +209,7 @@ def init(project: str | None = None, *, config: Any = None, name: str | None = N
     global run
     run = run or _new_run()
     run.project, run.name = project or run.project, name or run.name
+    say_labels({**options, "project": project, "name": name})
     if config is not None:
         run.config.update(config)
     run.config.update(bigbatch.config.to_dict())
@@ -214,10 +235,17 @@ def define_metric(*names: Any, **options: Any) -> None:
 
 def watch(*models: Any, **options: Any) -> None:
     """Do nothing: gradients are not logged."""
+    say("watch")
 
 
 def save(*paths: Any, **options: Any) -> None:
     """Do nothing: the run's folder has its files."""
+    say("save")
+
+
+def alert(title: Any = "", text: Any = "", level: Any = None, **options: Any) -> None:
+    """Write an alert into the run's log."""
+    say_alert(title, text)
 
 
 def login(*names: Any, **options: Any) -> bool:
@@ -229,7 +257,23 @@ def __getattr__(name: str) -> type[Ignored]:
     """Return what takes the place of a name in LEFT_OUT; raise AttributeError for others."""
     if name not in LEFT_OUT:
         raise AttributeError(f"bigbatch.wandb has no {name!r}: it has the calls that log, not those that read or start")
+    say(name)
     return Ignored
+
+
+def _is_new(logged: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Return whether a value of the summary is none that was logged."""
+    if name not in logged:
+        return True
+    number = number_text(value)
+    return logged[name] is not value and (number is None or number != number_text(logged[name]))
+
+
+@atexit.register
+def _end() -> None:
+    """Keep what a script without `finish` put into the summary and the config."""
+    if run is not None:
+        run.finish()
 
 
 def _new_run() -> Run:

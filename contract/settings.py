@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from contract.access.owners import Owners
 from contract.access.visibility import Visibility
 from contract.shown_address import unclear_address
-from contract.user_home import expand_user
+from contract.user_home import DEFAULT_HOME, expand_user
 from contract.validation import issues_of
 
 PREFIX = "BIGBATCH_"  # of every setting's environment variable
@@ -25,14 +25,15 @@ MIN_TOKEN_LENGTH = 32
 RESTORED = "restored"  # a file in a home that was made of a backup, until its first start
 Days = Annotated[int | None, Field(ge=1, le=36_500)]  # unset: for ever
 ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~%@-]+)+")
-# first parts of the service's own paths: where a proxy cuts the root off, nothing tells /runs/7 from /7 below /runs
-OWN_PATHS = frozenset(
+# first parts of the paths of the dashboard's pages (web/src/app/App.tsx)
+PAGES = frozenset(
     {
-        *("api", "assets", "metrics", "sign-in", "sign-out"),
         *("automation", "clusters", "collectives", "compare", "deleted", "experiments", "new", "plan", "reports"),
         *("runs", "views"),
     }
 )
+# and of all own paths: where a proxy cuts the root off, nothing tells /runs/7 from /7 below /runs
+OWN_PATHS = PAGES | {"api", "assets", "metrics", "sign-in", "sign-out"}
 DATABASES = re.compile(r"sqlite(\+pysqlite)?://|postgresql(\+psycopg)?://")
 MAKE_TOKEN = "make one with `openssl rand -hex 32`"
 
@@ -48,9 +49,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, env_ignore_empty=True, hide_input_in_errors=True)
 
-    home: Path = Field(
-        default=Path("~/.bigbatch"), description="folder of the database, the run folders and the broker"
-    )
+    home: Path = Field(default=Path(DEFAULT_HOME), description="folder of the database, the run folders and the broker")
     database: str = Field(default="", description="SQLAlchemy URL; empty: SQLite in the home folder")
     broker: str = Field(default="", description="Redis URL; empty: a file broker in the home folder")
     runs: Path | None = Field(default=None, description="folder of the run folders, shared with the compute nodes")

@@ -4,6 +4,8 @@ import getpass
 import os
 from pathlib import Path
 
+DEFAULT_HOME = "~/.bigbatch"  # of a service
+
 
 class NoHomeError(Exception):
     """The path begins with ~, and nothing says what that is; the message says what to set."""

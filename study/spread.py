@@ -11,6 +11,7 @@ from typing import Any
 
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
+from contract.spec.grid.dotted_paths import known_path
 from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 
@@ -55,7 +56,7 @@ def group_runs(runs: Sequence[RunView], over: str) -> list[Group]:
     Raise ValueError if no run has this field as a value of its point. A program's parameter needs no `parameters.`.
     """
     varied = dict.fromkeys(path for run in runs for path in run.values)
-    over = f"parameters.{over}" if over not in varied and f"parameters.{over}" in varied else over
+    over = known_path(over, varied)
     if runs and over not in varied:
         raise ValueError(f"the runs do not vary {over}; they vary {', '.join(varied) or 'nothing'}")
     groups: dict[str, tuple[Values, list[RunView]]] = {}

@@ -8,7 +8,9 @@ from pydantic import ValidationError
 from api.errors import Invalid
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.dotted_paths import known_path
 from contract.spec.grid.grid import Values
+from contract.spec.grid.value_text import PARAMETERS
 from contract.validation import ValidationIssue, issues_of
 
 MAX_EXTRA = 1000  # points outside the grid in a request: each is validated by itself
@@ -19,6 +21,7 @@ def grown_grid(stored: dict[str, Any], axes: dict[str, list[Any]]) -> Experiment
     if not axes:
         return None
     known: dict[str, list[Any]] = stored.get("axes", {})
+    axes = {known_path(path, known): values for path, values in axes.items()}
     issues = [ValidationIssue(path=f"axes.{path}", message=_no_axis(path, known)) for path in axes if path not in known]
     if issues:
         raise Invalid("the points are not valid", issues)
@@ -37,7 +40,9 @@ def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple
         raise Invalid("the points are not valid", [ValidationIssue(path="points", message=message)])
     found: list[tuple[Values, AnyRun]] = []
     issues: list[ValidationIssue] = []
-    for number, values in enumerate(points):
+    fields = _fields_of(stored)
+    for number, named in enumerate(points):
+        values = {known_path(path, fields): value for path, value in named.items()}
         grid = {"axes": {path: [value] for path, value in values.items()}, "variants": []}
         try:
             found += ExperimentSpec.model_validate({**stored, **grid}).points()
@@ -46,6 +51,17 @@ def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple
     if issues:
         raise Invalid("the points are not valid", issues)
     return found
+
+
+def _fields_of(stored: dict[str, Any]) -> set[str]:
+    """Return the fields that the experiment sets by its grid, or as parameters of a program."""
+    parameters = stored["base"].get("parameters", {})
+    variants: list[Values] = stored.get("variants", [])
+    return {
+        *stored.get("axes", {}),
+        *(path for one in variants for path in one),
+        *(PARAMETERS + one for one in parameters),
+    }
 
 
 def _no_axis(path: str, known: dict[str, list[Any]]) -> str:

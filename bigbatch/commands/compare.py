@@ -11,7 +11,7 @@ from bigbatch.commands.options import Json
 from bigbatch.commands.program.compare import compare_programs
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.message import print_message
-from bigbatch.terminal.output import format_percent, print_table
+from bigbatch.terminal.output import format_percent, print_table, print_text
 from bigbatch.terminal.units import format_duration
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.recorded.run import RecordedSpec
@@ -72,7 +72,7 @@ def _print(found: Comparison) -> None:
         ("best accuracy", *(format_percent(one.best, 2) for one, _ in pairs)),
     ]
     print_table(("", found.baseline.name, found.other.name), [*rows, *_choices(found)])
-    print(
+    print_text(
         f"{found.speedup:.2f} x as fast as {found.baseline.name} to an accuracy of {format_percent(found.accuracy, 2)}"
     )
     for remark in found.remarks:

@@ -43,7 +43,13 @@ def first_run(
         ):
             print_home(place.home)
             print_commands_of_other_terminals(address.url, place.home)
-            succeeded = _run_experiment(service, client, spec)
+            created = client.create(spec)
+            print(f"Experiment {created.id}: {client.experiment_url(created.id)}", flush=True)
+            if once:  # a link to sign in would be dead before it is opened
+                print("The service and its pages end with the experiment; without --once they stay.", flush=True)
+            else:
+                print_sign_in_link(client, f"/experiments/{created.id}")
+            succeeded = watch_to_end(client, created.id, make_console(), pause=service.supervise)
             if not once:
                 print(f"The dashboard runs at {client.pages_url} until Ctrl-C.", flush=True)
                 print_sign_in_link(client)
@@ -51,13 +57,6 @@ def first_run(
                 _wait_for_ctrl_c(service)
         print_restart(place.home)
     raise typer.Exit(0 if succeeded else 1)
-
-
-def _run_experiment(service: Service, client: Client, spec: dict[str, object]) -> bool:
-    created = client.create(spec)
-    print(f"Experiment {created.id}: {client.experiment_url(created.id)}", flush=True)
-    print_sign_in_link(client, f"/experiments/{created.id}")
-    return watch_to_end(client, created.id, make_console(), pause=service.supervise)
 
 
 def _wait_for_ctrl_c(service: Service) -> None:

@@ -1,12 +1,13 @@
 """`bigbatch list`, `search` and `show`: list experiments, or the runs of one experiment."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from bigbatch.best_values import Best, best_column, best_of, best_of_experiments, values_of_runs
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
@@ -15,15 +16,21 @@ from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import (
     format_age,
     format_count,
+    format_figure,
+    format_metric,
     format_percent,
     print_json,
     print_table,
+    print_text,
 )
-from bigbatch.terminal.run_tables import run_table, spread_table
+from bigbatch.terminal.run_tables import hidden_series, metric_table, run_table, spread_table
 from bigbatch.terminal.step_table import step_table
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import ExperimentView, RunView
-from contract.lifecycle.state import State
+from contract.lifecycle.state import ENDED, State
+from contract.main_metric import main_metric
+from contract.metric_direction import is_better_when_higher
+from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.grid.value_text import PARAMETERS
 from study.spread import Group, group_runs, repeated_field
 
@@ -63,7 +70,7 @@ def list_experiments(
 ) -> None:
     """List experiments, newest first."""
     where = _labels(tag=tag, owner=owner, project=project, archived="true" if archived else None)
-    _print_experiments(_find(where, limit, state, sort), as_csv=as_csv, as_json=as_json)
+    _print_experiments(*_find(where, limit, state, sort), as_csv=as_csv, as_json=as_json)
 
 
 def search(
@@ -83,7 +90,7 @@ def search(
         with Client() as client:
             _print_runs(list(client.find_runs(where, limit)), as_csv=as_csv, as_json=as_json)
         return
-    _print_experiments(_find(where, limit, None, ListSort.NEWEST), as_csv=as_csv, as_json=as_json)
+    _print_experiments(*_find(where, limit, None, ListSort.NEWEST), as_csv=as_csv, as_json=as_json)
 
 
 def show(
@@ -95,13 +102,14 @@ def show(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Order of the runs: a field, a parameter or a metric; - reverses it; accuracy: the best first.",
+            help="Order: a field, a parameter, a metric or best(METRIC); - reverses it; best: the best first.",
         ),
     ] = None,
     over: Annotated[
         str | None,
         typer.Option(metavar="FIELD", help="Show mean and deviation over the runs that differ in FIELD alone: seed."),
     ] = None,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Show the newest value of every metric.")] = False,
     as_csv: Csv = False,
     as_json: Json = False,
 ) -> None:
@@ -110,23 +118,46 @@ def show(
         found = list(client.runs(experiment_id, state=state, step=step))
         is_workflow = any(run.step_id is not None for run in found)
         graph = client.steps(experiment_id) if is_workflow and not (as_csv or as_json) else None
+        if sort is not None:
+            found = _ordered(client, experiment_id, found, sort)
+        is_table = not (as_csv or as_json or over or metrics)
+        best = best_column(client, experiment_id, found) if is_table else None
     if graph:
         print_table(*step_table(graph))
         print()
     if over is not None:
         _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
-        return
-    if sort is not None:
-        found = _ordered(found, sort)
-    _print_runs(found, as_csv=as_csv, as_json=as_json)
-    if not (as_csv or as_json):
-        _print_unread(found)
-    if not (as_csv or as_json) and (repeated := repeated_field(found)):
-        print(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
+    elif as_csv or as_json:
+        _print_runs(found, as_csv=as_csv, as_json=as_json)
+    elif metrics:
+        print_table(*metric_table(found))
+        _print_more(found)
+    else:
+        print_table(*run_table(found, best))
+        _print_below(experiment_id, found)
+
+
+def _print_below(experiment_id: int, found: Sequence[RunView]) -> None:
+    """Print what the table of runs does not say: notes, how many metrics it leaves out, and means over seeds."""
+    for run in found:
+        if run.unread is not None:
+            print_text(f"run {run.id}: {run.unread.sentence}")
+    if hidden := hidden_series(found):
+        print_text(f"{format_count(hidden, 'more metric')}: bigbatch show {experiment_id} --metrics")
+    if repeated := repeated_field(found):
+        print_text(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
         print_table(*spread_table(group_runs(found, repeated)))
 
 
-def _ordered(found: Sequence[RunView], order: str) -> list[RunView]:
+def _ordered(client: Client, experiment_id: int, found: Sequence[RunView], order: str) -> list[RunView]:
+    """Return the runs in an order; `best` and `best(METRIC)` are of the table of runs, whose figures no list has."""
+    name, is_descending = order.removeprefix("-"), order.startswith("-")
+    main = main_metric(dict.fromkeys(metric for run in found for metric in run.latest))
+    if name == "best" and main is not None:
+        name, is_descending = best_of(main), is_descending is not is_better_when_higher(main)
+    if "(" in name:
+        values = values_of_runs(client, experiment_id, name)
+        return by_value(found, [values.get(run.id) for run in found], is_descending=is_descending)
     try:
         return order_runs(found, order)
     except ValueError as error:
@@ -142,13 +173,11 @@ def _print_runs(found: Sequence[RunView], *, as_csv: bool, as_json: bool) -> Non
         print_table(*run_table(found))
 
 
-def _print_unread(found: Sequence[RunView]) -> None:
+def _print_more(found: Sequence[RunView]) -> None:
     for run in found:
-        if run.unread is not None:
-            print(f"run {run.id}: {run.unread.sentence}")
         if run.more_metrics:
             others = format_count(run.more_metrics, "further metric")
-            print(f"run {run.id} has {others}: bigbatch runs --column NAME, or its page")
+            print_text(f"run {run.id} has {others}: bigbatch runs --column NAME, or its page")
 
 
 def _groups(found: Sequence[RunView], over: str) -> list[Group]:
@@ -167,38 +196,58 @@ def _show_groups(groups: Sequence[Group], *, as_csv: bool, as_json: bool) -> Non
         print_table(*spread_table(groups))
 
 
-def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort) -> list[ExperimentView]:
+def _find(
+    where: dict[str, str], limit: int, state: State | None, sort: ListSort
+) -> tuple[list[ExperimentView], dict[int, Best]]:
+    """Return experiments, and the best value of each one of programs."""
     with Client() as client:
-        if sort not in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
-            return list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
-        found = list(client.experiments(state=state, where=where))
-    accuracies = [one.best_accuracy for one in found]
-    return by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
+        if sort in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
+            found = list(client.experiments(state=state, where=where))
+            accuracies = [one.best_accuracy for one in found]
+            found = by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
+        else:
+            found = list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
+        return found, best_of_experiments(client, found)
 
 
 def _labels(**labels: str | None) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value is not None}
 
 
-def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json: bool) -> None:
+def _print_experiments(
+    found: Sequence[ExperimentView], best: Mapping[int, Best], *, as_csv: bool, as_json: bool
+) -> None:
     if as_csv:
-        _print_csv(_experiment_fields(one) for one in found)
+        _print_csv(_experiment_fields(one, best.get(one.id)) for one in found)
     elif as_json:
         print_json(found)
     else:
-        heads = ("id", "name", "state", "progress", "runs", "best accuracy", "tags", "age")
-        print_table(heads, [_experiment_row(one) for one in found])
+        heads = ("id", "name", "state", "progress", "runs", "best", "tags", "age")
+        print_table(heads, [_experiment_row(one, best.get(one.id)) for one in found])
 
 
-def _experiment_fields(one: ExperimentView) -> dict[str, object]:
+def _experiment_fields(one: ExperimentView, best: Best | None) -> dict[str, object]:
     counts = {f"runs.{state}": one.counts.get(state, 0) for state in State}
-    return one.model_dump(mode="json", exclude={"counts", "tags"}) | counts | {"tags": " ".join(one.tags)}
+    named = {"best_metric": best and best.name, "best_value": best and best.value}
+    return one.model_dump(mode="json", exclude={"counts", "tags"}) | named | counts | {"tags": " ".join(one.tags)}
 
 
-def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
-    figures = (format_percent(one.progress), str(one.runs), format_percent(one.best_accuracy, 2))
+def _experiment_row(one: ExperimentView, best: Best | None) -> tuple[str, ...]:
+    value = f"{best.name} {format_figure(best.value)}" if best else format_metric(HELDOUT_ACCURACY, one.best_accuracy)
+    # the steps of a program may be unknown
+    ended = sum(one.counts.get(state, 0) for state in ENDED)
+    progress = format_percent(one.progress) if one.steps else f"{ended}/{one.runs} ended"
     state = f"{one.state}, {one.diverged} diverged" if one.diverged else one.state
-    return (str(one.id), one.name, state, *figures, " ".join(one.tags), format_age(one.created_at))
+    return (
+        str(one.id),
+        one.name,
+        state,
+        progress,
+        str(one.runs),
+        value,
+        " ".join(one.tags),
+        format_age(one.created_at),
+    )
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:

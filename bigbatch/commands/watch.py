@@ -101,6 +101,6 @@ class QueueReason:
 def _outcome(run: RunView) -> str:
     result = format_result(run)
     if run.state is State.DONE:
-        return f"{run_name(run)}: {result}"
+        return f"{run_name(run)}: done: {result}"
     reason = run.reason or "no reason reported"
     return f"{run_name(run)}: {run.state} at step {format_steps(run, ' of ')}: {reason} ({result})"

@@ -5,9 +5,9 @@ import socket
 from typing import NamedTuple
 
 from bigbatch.errors import BigbatchError
+from contract.access.service_address import ALL_INTERFACES, local_url
 from contract.access.service_record import LOOPBACK
 
-ALL_INTERFACES = {"0.0.0.0", "::", ""}
 MAX_PORT_TRIES = 100  # ports that `next_free` tries
 
 
@@ -20,15 +20,12 @@ class Address(NamedTuple):
     @property
     def url(self) -> str:
         """The service's URL on this machine."""
-        return self._url("127.0.0.1" if self.host in ALL_INTERFACES else self.host)
+        return local_url(self.host, self.port)
 
     @property
     def shown(self) -> str:
         """The service's URL on other machines."""
-        return self._url(socket.gethostname() if self.host in ALL_INTERFACES else self.host)
-
-    def _url(self, host: str) -> str:
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return local_url(socket.gethostname() if self.host in ALL_INTERFACES else self.host, self.port)
 
 
 def check_address(requested: Address, token: str) -> Address:

@@ -13,7 +13,7 @@ from contract.settings import RESTORED
 
 DATABASE, ARCHIVE = "bigbatch.db", "files.tar"
 # the database is copied by itself, and a broker's messages and a lock are of the service that runs now
-EXCLUDED = (f"./{DATABASE}*", "./broker*", "./up.lock", f"./{RESTORED}")
+EXCLUDED = (f"./{DATABASE}*", "./broker*", "./up.lock", "./address", f"./{RESTORED}")
 EXPECTED = ("file changed as we read it", "File removed before we read it", "socket ignored")  # of runs that train
 
 

@@ -14,18 +14,34 @@ from agent.program.placeholders import as_text
 # 1e-4 and 2.5e6 are numbers, as one writes a rate; hashes such as 25921e05 look otherwise
 SCIENTIFIC = re.compile(r"-?[1-9](?:\.\d*[1-9])?[eE][-+]?[1-9]\d?")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'', re.DOTALL)
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# ranges as other tools write them: 1..9, log:1e-3..1e-1, 0:1:0.1, and Hydra's functions
+RANGE = re.compile(rf"(?:\w+:)?{NUMBER}\.\.\.?{NUMBER}(?::{NUMBER})?|{NUMBER}:{NUMBER}:{NUMBER}")
+FUNCTION = re.compile(r"(?:choice|range|interval|logspace|linspace|loguniform|uniform|shuffle|glob)\(.*\)", re.DOTALL)
 CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
 def read_typed_list(text: str) -> list[Any]:
-    """Return the values between the commas of `text`; raise ValueError for a bracket or a quote without its end.
+    """Return the values between the commas of `text`; raise ValueError for an open bracket or quote and for a range.
 
     A text in brackets alone is the list inside, and a comma inside brackets or quotes separates nothing.
     """
     words = _split(text)
     if len(words) == 1 and words[0].startswith("[") and words[0].endswith("]"):
         words = _split(words[0][1:-1]) if words[0][1:-1].strip() else words
+    _refuse_ranges(words)
     return read_typed(words)
+
+
+def _refuse_ranges(words: Sequence[str]) -> None:
+    """Raise ValueError for a word that is a range elsewhere: here it would be one text."""
+    for word in words:
+        if RANGE.fullmatch(word) or FUNCTION.fullmatch(word):
+            raise ValueError(
+                f"{word!r} would be one text, because a sweep has no ranges: list the values, such as 0.001,0.01,0.1; "
+                "for values between two bounds submit a file with `search` (docs/sweeps.md); "
+                f"quotes make it a text: '\"{word}\"'"
+            )
 
 
 def read_typed(words: Sequence[str]) -> list[Any]:

@@ -15,7 +15,8 @@ from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.streams import unchanged
 from bigbatch.terminal.table_layout import lay_out
 from contract.api.responses import RunView
-from contract.metric_names import HELDOUT_ACCURACY, SLOWEST_RANK, TIME_PARTS
+from contract.main_metric import main_metric
+from contract.metric_names import HELDOUT_ACCURACY, KNOWN, LOSS, SLOWEST_RANK, TIME_PARTS, is_secondary
 from contract.spec.grid.value_text import describe_values
 
 Cells = tuple[str, ...]
@@ -47,6 +48,12 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     out.print(lay_out([*map(show_control_characters, heads)], shown, out.width, may_turn=out.is_terminal))
 
 
+def print_text(text: str) -> None:
+    """Print text whose lines a terminal has within its width; a file gets them as they are."""
+    out = make_console()
+    out.print(Text(text, overflow="fold"), soft_wrap=not out.is_terminal)
+
+
 def print_indented(out: Console, text: str, indent: int, *, style: str = "") -> None:
     """Print a text behind an indent, which all its lines have in a terminal; a narrow one has a small indent."""
     if out.is_terminal:
@@ -74,14 +81,20 @@ def format_percent(share: float | None, digits: int = 0) -> str:
 
 
 def format_accuracy(run: RunView) -> str:
-    """Return the run's newest held-out accuracy as a percentage."""
-    return format_percent(run.latest.get(HELDOUT_ACCURACY), 2)
+    """Return the run's newest held-out accuracy."""
+    return format_metric(HELDOUT_ACCURACY, run.latest.get(HELDOUT_ACCURACY))
 
 
 def format_accuracies(run: RunView) -> str:
     """Return the run's newest held-out accuracy, and its best one if that is another."""
-    last, best = format_accuracy(run), format_percent(run.best_accuracy, 2)
+    last, best = format_accuracy(run), format_metric(HELDOUT_ACCURACY, run.best_accuracy)
     return last if best in (last, "-") else f"{last} (best {best})"
+
+
+def format_metric(name: str, value: float | None) -> str:
+    """Return the value of a metric: the engine's accuracy in percent, unless a program logs percent under its name."""
+    is_share = name == HELDOUT_ACCURACY and value is not None and 0 <= value <= 1
+    return format_percent(value, 2) if is_share else format_figure(value)
 
 
 def format_steps(run: RunView, separator: str = "/") -> str:
@@ -91,17 +104,30 @@ def format_steps(run: RunView, separator: str = "/") -> str:
 
 def format_result(run: RunView) -> str:
     """Return the run's held-out accuracy, or the newest values of what a program reports."""
-    own = own_series(run)
-    if HELDOUT_ACCURACY in run.latest or (run.steps and not own):
+    names = shown_series(run)
+    if HELDOUT_ACCURACY in names[:1]:
         return f"held-out accuracy {format_accuracies(run)}"
-    if not own:
-        return "no metrics"
-    return ", ".join(f"{name} {format_figure(run.latest[name])}" for name in own[:SHOWN_SERIES])
+    more = len(own_series(run)) + run.more_metrics - len(names)
+    return format_values(run) + (f", {more} more: bigbatch show {run.experiment_id} --metrics" if more else "")
+
+
+def format_values(run: RunView) -> str:
+    """Return the newest values of the few series that stand for the others."""
+    return ", ".join(f"{name} {format_figure(run.latest[name])}" for name in shown_series(run)) or "no metrics"
+
+
+def shown_series(run: RunView) -> list[str]:
+    """Return the names of the few series that stand for the others: the main one first."""
+    own = own_series(run)
+    main = main_metric(own)
+    # the engine's measurements come last: a program has some of them too
+    others = sorted(own, key=lambda name: name in KNOWN and name != LOSS)
+    return list(dict.fromkeys([*([main] if main else []), *others]))[:SHOWN_SERIES]
 
 
 def own_series(run: RunView) -> list[str]:
-    """Return the names of the series that a program reports itself, without time splits and series of single ranks."""
-    return [name for name in run.latest if name not in (*TIME_PARTS, SLOWEST_RANK) and "/rank-" not in name]
+    """Return the names of the series that a run reports, without time splits and series of single ranks and nodes."""
+    return [name for name in run.latest if name not in (*TIME_PARTS, SLOWEST_RANK) and not is_secondary(name)]
 
 
 def format_figure(value: float | None) -> str:

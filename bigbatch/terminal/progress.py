@@ -11,7 +11,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from bigbatch.terminal.output import format_accuracy, format_percent, format_result, format_steps, run_name
+from bigbatch.terminal.output import (
+    format_accuracy,
+    format_count,
+    format_figure,
+    format_percent,
+    format_steps,
+    format_values,
+    run_name,
+)
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.metric_names import HELDOUT_ACCURACY, LOSS
@@ -39,9 +47,10 @@ class LineDisplay:
         self._out, self._last, self._at = out, "", float("-inf")
 
     def show(self, runs: Sequence[RunView]) -> None:
-        """Print the progress of the runs, if it is due."""
+        """Print the progress of the runs, if it is due; their end always is."""
+        is_end = all(run.state in ENDED for run in runs)
         line = "; ".join([summarize(runs), *(f"{run_name(run)}: {describe_progress(run)}" for run in _shown(runs)[:2])])
-        if line != self._last and time.monotonic() - self._at >= LINE_S:
+        if line != self._last and (is_end or time.monotonic() - self._at >= LINE_S):
             self._out.print(line, soft_wrap=True)
             self._last, self._at = line, time.monotonic()
 
@@ -58,14 +67,18 @@ def render_bars(runs: Sequence[RunView]) -> RenderableType:
 
 
 def summarize(runs: Sequence[RunView]) -> str:
-    """Return the progress of all runs and the number of runs in each state."""
-    steps = sum(run.steps for run in runs)
-    done = (
-        sum(run.step for run in runs) / steps if steps else sum(run.state in ENDED for run in runs) / max(1, len(runs))
-    )
-    share = format_percent(min(1.0, done))
+    """Return the progress of all runs and the number of runs in each state.
+
+    The share is of the steps where those of all runs are known, else of the runs that have ended, each of which is
+    complete.
+    """
     counts = Counter(state_name(run) for run in sorted(runs, key=lambda run: list(State).index(run.state)))
-    return f"{share}: " + ", ".join(f"{count} {name}" for name, count in counts.items())
+    states = ", ".join(f"{count} {name}" for name, count in counts.items())
+    if all(run.steps for run in runs):
+        done = sum(run.step for run in runs) / max(1, sum(run.steps for run in runs))
+        return f"{format_percent(min(1.0, done))}: {states}"
+    ended = sum(run.state in ENDED for run in runs)
+    return f"{ended} of {format_count(len(runs), 'run')} ended: {states}"
 
 
 def state_name(run: RunView) -> str:
@@ -79,14 +92,17 @@ def describe_progress(run: RunView) -> str:
     """Return the run's step and newest values, or why the run has not started."""
     if run.after_failure or (run.state is not State.RUNNING and not run.step):
         return f"{state_name(run)}: {run.reason}" if run.reason else state_name(run)
-    loss = run.latest.get(LOSS)
-    measured = f"loss {'-' if loss is None else f'{loss:.4g}'}  held-out {format_accuracy(run)}"
-    if HELDOUT_ACCURACY not in run.latest and not run.steps:
-        measured = format_result(run)
-    values = f"{format_steps(run)}  {measured}"
+    values = f"{format_steps(run)}  {_measured(run)}"
     doubt = "  (the cluster does not answer)" if run.unknown_since else ""
     again = f"  (attempt {run.attempt})" if run.attempt > 1 else ""
     return values + again + ("  (stopping)" if run.stopping else "") + doubt
+
+
+def _measured(run: RunView) -> str:
+    """Return the newest values: loss and held-out accuracy as the engine has them, or a program's own metrics."""
+    if HELDOUT_ACCURACY in run.latest and LOSS in run.latest:
+        return f"loss {format_figure(run.latest[LOSS])}  held-out {format_accuracy(run)}"
+    return format_values(run)
 
 
 def _shown(runs: Sequence[RunView]) -> list[RunView]:

@@ -1,15 +1,19 @@
 """The tables of an experiment's runs, and of groups of runs with mean and deviation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from bigbatch.terminal.output import (
+    SHOWN_SERIES,
     Cells,
     format_accuracy,
     format_figure,
+    format_metric,
     format_percent,
     format_seconds,
     format_steps,
     own_series,
+    shown_series,
 )
 from contract.api.responses import RunView
 from contract.api.run_table import TableRow
@@ -17,15 +21,43 @@ from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.grid.value_text import describe_values
 from study.spread import BEST_ACCURACY, RUN_S, Group, Spread, run_seconds
 
-SHOWN_SERIES = 3  # of a program
+
+class BestColumn(NamedTuple):
+    """The best values of the metric by which programs are judged, by the ids of their runs."""
+
+    name: str
+    values: Mapping[int, float]
 
 
-def run_table(runs: Sequence[RunView]) -> tuple[Cells, list[Cells]]:
+def run_table(runs: Sequence[RunView], best: BestColumn | None = None) -> tuple[Cells, list[Cells]]:
     """Return heads and rows: accuracies, or the series that programs report in their place."""
     own = _own_names(runs)
     figures = own or ["last accuracy", "best accuracy"]
+    heads = ["run", "values", "state", "step", "time", *figures, "reason"]
     rows = [_run_row(run, own) for run in runs]
-    return ("run", "values", "state", "step", "time", *figures, "reason"), rows
+    if best is None or best.name not in own:
+        return tuple(heads), rows
+    place = heads.index(best.name) + 1
+    cells = [format_figure(best.values.get(run.id)) for run in runs]
+    rows = [(*row[:place], cell, *row[place:]) for row, cell in zip(rows, cells, strict=True)]
+    return (*heads[:place], f"best {best.name}", *heads[place:]), rows
+
+
+def metric_table(runs: Sequence[RunView]) -> tuple[Cells, list[Cells]]:
+    """Return heads and rows: the newest value of each metric of each run."""
+    rows: list[Cells] = [
+        (str(run.id), describe_values(run.values), name, format_figure(value))
+        for run in runs
+        for name, value in sorted(run.latest.items())
+    ]
+    return ("run", "values", "metric", "newest"), rows
+
+
+def hidden_series(runs: Sequence[RunView]) -> int:
+    """Return how many metrics of programs the table of runs leaves out."""
+    own = _own_names(runs)
+    names = {name for run in runs for name in own_series(run)}
+    return len(names) - len(own) + max((run.more_metrics for run in runs), default=0) if own else 0
 
 
 def spread_table(groups: Sequence[Group]) -> tuple[Cells, list[Cells]]:
@@ -38,14 +70,14 @@ def spread_table(groups: Sequence[Group]) -> tuple[Cells, list[Cells]]:
 
 def _own_names(runs: Sequence[RunView]) -> list[str]:
     """Return the series to show of programs; none if a run reports accuracies as the engine does, or nothing."""
-    if any(HELDOUT_ACCURACY in run.latest for run in runs):
+    if any(run.best_accuracy is not None or HELDOUT_ACCURACY in run.latest for run in runs):
         return []
-    return list(dict.fromkeys(name for run in runs for name in own_series(run)))[:SHOWN_SERIES]
+    return list(dict.fromkeys(name for run in runs for name in shown_series(run)))[:SHOWN_SERIES]
 
 
 def _run_row(run: RunView, own: Sequence[str]) -> Cells:
     figures = [format_figure(run.latest.get(name)) for name in own]
-    figures = figures or [format_accuracy(run), format_percent(run.best_accuracy, 2)]
+    figures = figures or [format_accuracy(run), format_metric(HELDOUT_ACCURACY, run.best_accuracy)]
     seconds = format_seconds(run_seconds(run))
     begin = (str(run.id), describe_values(run.values), state_text(run), format_steps(run), seconds)
     return (*begin, *figures, reason_text(run))
@@ -71,6 +103,7 @@ def _format_spread(name: str, spread: Spread | None) -> str:
     if spread is None:
         return "-"
     is_share = name in (BEST_ACCURACY, f"latest.{HELDOUT_ACCURACY}")
+    is_share = is_share and spread.least >= 0 and spread.most <= 1  # a program may log percent
     write = (lambda value: format_percent(value, 2)) if is_share else format_figure
     write = format_seconds if name == RUN_S else write
     return write(spread.mean) + ("" if spread.deviation is None else f" ± {write(spread.deviation)}")

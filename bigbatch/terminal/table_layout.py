@@ -17,7 +17,7 @@ def lay_out(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, 
     columns = list(zip(heads, *rows, strict=True))
     widths = column_widths(columns, width)
     if widths is None and may_turn:
-        return _paragraphs(heads, rows)
+        return _paragraphs(heads, rows, width)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for index, head in enumerate(heads):
         table.add_column(head, overflow="fold", width=widths[index] if widths else None)
@@ -41,10 +41,11 @@ def column_widths(columns: Sequence[Sequence[str]], width: int) -> list[int] | N
     return widths
 
 
-def _paragraphs(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return the rows one below the other, each cell behind its head."""
+def _paragraphs(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
+    """Return the rows one below the other, each cell behind its head, which leaves the cells half of the width."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
-    table.add_column(no_wrap=True, width=max(map(cell_len, heads), default=0), style="bold")
+    widest = max(map(cell_len, heads), default=0)
+    table.add_column(overflow="fold", width=min(widest, width // 2), style="bold")
     table.add_column(overflow="fold")
     for number, row in enumerate(rows):
         if number:

@@ -31,7 +31,7 @@ def recorded_service(host: str, port: int, token: str) -> Iterator[None]:
         yield
         return
     try:
-        descriptor = _locked(path)
+        descriptor = lock_own_file(path)
     except OSError as error:
         print(f"clients need BIGBATCH_TOKEN: cannot write '{path}' ({error.strerror})", file=sys.stderr, flush=True)
         yield
@@ -66,8 +66,8 @@ def _path(host: str, port: int) -> Path:
     return folder / f"{socket.gethostname()}-{host}-{port}"
 
 
-def _locked(path: Path) -> int:
-    """Open the record with an exclusive lock; raise OSError after LOCK_WAIT_S."""
+def lock_own_file(path: Path) -> int:
+    """Open a file of this user, or a new one, with an exclusive lock; raise OSError after LOCK_WAIT_S."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -23,7 +23,7 @@ def files(tmp_path: Path) -> TestClient:
     for name in ("page-1a.js", "old-2b.js"):
         (assets / name).write_text(CODE)
     (assets / "page-1a.js.gz").write_bytes(gzip.compress(b"compressed when it was built"))
-    app = FastAPI()
+    app = FastAPI(openapi_url=None)
     dashboard.install(app, tmp_path)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
     return TestClient(app)
@@ -66,3 +66,17 @@ def test_a_file_of_an_older_build_is_not_found_and_not_kept(files: TestClient) -
         answer = files.get(f"/assets/{name}", headers={"Accept-Encoding": "gzip"})
         assert answer.status_code == 404
         assert "cache-control" not in answer.headers
+
+
+@pytest.mark.ring("gate")
+def test_an_unknown_path_does_not_exist_and_a_browser_gets_the_page_that_says_so(files: TestClient) -> None:
+    for path in ("/", "/runs/7", "/experiments/7/", "/views/3", "/index.html"):
+        for accept in ("*/*", "text/html,*/*;q=0.8"):
+            answer = files.get(path, headers={"accept": accept})
+            assert (answer.status_code, answer.headers["content-type"][:9]) == (200, "text/html"), path
+    for path in ("/openapi.json", "/docs", "/runs.csv", "/api", "/v1/experiments", "/nothing/here"):
+        answer = files.get(path, headers={"accept": "*/*"})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json"), path
+        browser = files.get(path, headers={"accept": "text/html,*/*;q=0.8"})
+        assert (browser.status_code, browser.headers["content-type"][:9]) == (404, "text/html"), path
+    assert files.get("/theme.js", headers={"accept": "*/*"}).status_code == 200

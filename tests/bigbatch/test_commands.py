@@ -63,7 +63,7 @@ def test_list_shows_the_newest_first(client: Client, site: Site, call: Call) -> 
     first, second = client.create(SPEC), client.create(SPEC.replace("two rates", "named [bold]oddly[/]"))
     seed_runs.measure(site, first.runs[0], 3, heldout_accuracy=0.9125)
     heads, newest, older, *rest = call("list", "--limit", 2).out.splitlines()
-    assert heads.split() == ["id", "name", "state", "progress", "runs", "best", "accuracy", "tags", "age"]
+    assert heads.split() == ["id", "name", "state", "progress", "runs", "best", "tags", "age"]
     assert newest.split()[:4] == [str(second.id), "named", "[bold]oddly[/]", "queued"]
     assert "91.25 %" in older
     assert not rest
@@ -97,19 +97,31 @@ def test_show_lists_the_runs(client: Client, site: Site, call: Call) -> None:
     ] == created.runs[1:]
 
 
-def test_stop_takes_an_experiment_or_a_run(client: Client, site: Site, call: Call) -> None:
+def test_stop_takes_an_experiment_or_a_run_and_says_which(client: Client, site: Site, call: Call) -> None:
     created = client.create(SPEC)
-    assert call("stop", "--run", created.runs[0]).out == "requested the stop of 1 run\n"
-    assert client.run(created.runs[0]).stopping
+    first = created.runs[0]
+    assert call("stop", "--run", first).out == f"run {first}: requested its stop\n"
+    assert client.run(first).stopping
     assert not client.run(created.runs[1]).stopping
-    assert call("stop", created.id).out == "requested the stop of 2 runs\n"
+    assert call("stop", created.id).out == f"experiment {created.id}: requested the stop of 2 runs\n"
     for run_id in created.runs:
         seed_runs.move(site, run_id, [State.CANCELLED])
-    assert call("stop", created.id).out == f"experiment {created.id} has already ended\n"
+    ended = f"it has already ended; for run {created.id}: bigbatch stop --run {created.id}"
+    assert call("stop", created.id).out == f"experiment {created.id}: {ended}\n"
+    assert call("stop", "--run", first).out == f"run {first}: it has already ended\n"
     assert json.loads(call("stop", "--json", created.id).out) == {"stopping": 0}
     several = client.create(SPEC).runs
-    assert call("stop", "--run", *several).out == "requested the stop of 2 runs\n"
+    assert call("stop", "--run", *several).out == "".join(f"run {one}: requested its stop\n" for one in several)
     assert all(client.run(run_id).stopping for run_id in several)
+
+
+@pytest.mark.ring("gate")
+@pytest.mark.parametrize("command", ["stop", "retry"])
+def test_an_id_of_no_experiment_is_refused_with_the_command_for_a_run(client: Client, call: Call, command: str) -> None:
+    refused = call(command, 999_999)
+    assert refused.code == 1
+    assert refused.err.endswith(f"; for run 999999: bigbatch {command} --run 999999\n")
+    assert "bigbatch" not in call(command, "--run", 999_999).err.removeprefix("bigbatch: ")
 
 
 def test_clusters_show_partitions_and_what_went_wrong(client: Client, site: Site, call: Call) -> None:

@@ -12,7 +12,7 @@ import pytest
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from bigbatch.frame import NoPandas
-from bigbatch.lifecycle_client import WaitTimeout, set_paths
+from bigbatch.lifecycle_client import WaitTimeout
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from store.session import transaction
@@ -65,6 +65,14 @@ def test_retry_names_the_runs_that_go_on_and_those_that_stay(
     assert client.run(first).state is State.QUEUED
     assert client.run(first).moves[-1].reason.endswith("asked for a retry")  # type: ignore[union-attr]
     assert "the run has not ended" in call("retry", first, "--run", "--failed").out
+
+
+@pytest.mark.ring("gate")
+def test_retry_and_resume_are_one_command_of_which_the_list_has_one(call: Call) -> None:
+    listed = [line.split()[0] for line in call("--help").out.splitlines() if line.startswith("  ") and line.split()]
+    assert "retry" in listed
+    assert "resume" not in listed
+    assert call("resume", "--help").code == 0
 
 
 @pytest.mark.ring("all")
@@ -233,9 +241,3 @@ def test_a_frame_needs_pandas(client: Client, runs: tuple[int, list[int]], monke
     assert [(row["id"], row["batch"], row["state"]) for row in frame] == [
         (run_id, batch, "queued") for run_id, batch in zip(runs[1], GRID["batch"], strict=True)
     ]
-
-
-def test_a_path_into_a_value_is_refused() -> None:
-    assert set_paths({"axes": {}}, {"axes.a.b": [1]}) == {"axes": {"a.b": [1]}}
-    with pytest.raises(Exception, match=r"base\.batch has no fields"):
-        set_paths({"base": {"batch": 3}}, {"base.batch.size": 4})

@@ -134,3 +134,12 @@ def test_a_swept_parameter_that_the_command_does_not_name_is_noted() -> None:
     assert "{model.width} is not in the command" in result.stderr
     assert "write it there, as model.width={model.width}" in result.stderr
     assert "{lr} is not" not in result.stderr
+
+
+@pytest.mark.ring("gate")
+def test_labels_are_options() -> None:
+    words = ["--name", "line", "--project", "vision", "--tag", "a", "--tag", "b", "--description", "Two rates."]
+    document = printed(*words, "--", "true")
+    labels = {name: document[name] for name in ("name", "project", "tags", "description")}
+    assert labels == {"name": "line", "project": "vision", "tags": ["a", "b"], "description": "Two rates."}
+    assert list(printed("--", "true")) == ["name", "base"]

@@ -87,7 +87,7 @@ def test_show_has_the_own_metrics_of_programs_and_the_rows_have_no_objects(
         line.split() for line in shown.splitlines()
     ]
     assert call("show", created.id, "--over", "seed").out.count("2/2") == 2
-    assert "lr=0.1 seed=1: val_acc 0.5\n" in call("watch", created.id).out
+    assert "lr=0.1 seed=1: done: val_acc 0.5\n" in call("watch", created.id).out
     seed_runs.measure(site, created.runs[0], 2, val_acc=0.5)
     assert client.curves(created.id, ["val_acc"]) == [
         {

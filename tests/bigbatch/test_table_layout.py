@@ -17,7 +17,9 @@ from rich.console import Console
 
 from bigbatch.client import Client
 from bigbatch.terminal.table_layout import GAP, column_widths, lay_out
-from tests.testing.command import SPEC
+from contract.lifecycle.state import State
+from tests.testing import seed_runs
+from tests.testing.command import SPEC, Site
 
 HEADS = ("id", "name", "state", "progress", "runs", "best accuracy", "tags", "age")
 ROWS = [
@@ -72,22 +74,43 @@ def test_widths_hold_the_longest_words_and_fill_the_terminal_at_most(columns: li
 @pytest.mark.parametrize("words", [["list"], ["show", "1"], ["runs"], ["doctor", "--no-job"]])
 def test_the_command_breaks_no_word_at_40_columns(words: list[str], client: Client) -> None:
     client.create(SPEC)
-    screen, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 40, 0, 0))
-    own = {"TERM": "xterm", "NO_COLOR": "1", "BIGBATCH_SLURM": "false"}
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")} | own
-    command = [sys.executable, "-m", "bigbatch.cli", *words]
-    with subprocess.Popen(command, stdout=terminal, stderr=terminal, env=environment) as process:
-        os.close(terminal)
-        text = b"".join(iter(lambda: _part(screen), b"")).decode()
-        process.wait(60)
-    os.close(screen)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # styles
+    text = on_terminal(words, columns=40)
     lines = [line.rstrip() for line in text.splitlines()]
     assert len(lines) > 3, text
     assert all(len(line) <= 40 for line in lines), text
     if words[0] in ("list", "show"):
         assert {"state", "name" if words == ["list"] else "values"} <= set(text.split()), text
+
+
+@pytest.mark.ring("all")
+@pytest.mark.parametrize("command", ["diff", "compare", "show"])
+def test_long_names_and_values_of_programs_stay_within_the_terminal(command: str, client: Client, site: Site) -> None:
+    name, values = "a/" * 60 + "loss", ["x" * 200, "y " * 100]
+    base = {"kind": "program", "command": "echo {text}", "code": None}
+    created = client.create({"name": "long", "base": base, "axes": {"parameters.text": values}})
+    for run_id in created.runs:
+        seed_runs.measure(site, run_id, 2, **{name: 0.5})
+        seed_runs.move(site, run_id, [*seed_runs.TO_RUNNING, State.DONE], latest={name: 0.5, "b": 1, "c": 1, "d": 1})
+    words = [command, str(created.id)] if command == "show" else [command, *map(str, created.runs)]
+    text = on_terminal(words, columns=60)
+    assert len(text.splitlines()) > 3, text
+    assert all(len(line.rstrip()) <= 60 for line in text.splitlines()), text
+    assert "x" * 200 in re.sub(r"[\s-]", "", text), "nothing is left out"
+
+
+def on_terminal(words: list[str], *, columns: int) -> str:
+    """Return what the command prints on a terminal of this width, without styles."""
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+    own = {"TERM": "xterm", "NO_COLOR": "1", "BIGBATCH_SLURM": "false"}
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")} | own
+    command = [sys.executable, "-m", "bigbatch.cli", *words]
+    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
+        os.close(terminal)
+        text = b"".join(iter(lambda: _part(screen), b"")).decode()
+        process.wait(60)
+    os.close(screen)
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def _part(screen: int) -> bytes:

@@ -50,8 +50,11 @@ def test_values_are_numbers_only_where_nothing_is_lost(typed: str, values: list[
     assert (found, [type(one) for one in found]) == (values, [type(one) for one in values])
 
 
+NO_RANGES = st.text("0123456789eE+-._abTrue", max_size=8).filter(lambda word: ".." not in word)
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.text("0123456789eE+-._abTrue", max_size=8), min_size=1, max_size=3))
+@given(st.lists(NO_RANGES, min_size=1, max_size=3))
 def test_each_value_reaches_the_command_as_typed_or_as_an_equal_number(words: list[str]) -> None:
     values = read_typed_list(",".join(words))
     for word, value in zip(words, values, strict=True):
@@ -68,6 +71,20 @@ def test_lists_are_separated_outside_their_brackets(lists: list[list[Any]]) -> N
 def test_a_bracket_or_quote_without_its_end_is_refused(typed: str) -> None:
     with pytest.raises(ValueError, match="without its end"):
         read_typed_list(typed)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["1e-3..1e-1", "log:1e-3..1e-1", "1..9", "0.1...0.9", "0:1:0.1", "1,2..4", "range(1,5)", "interval(0,1)", "[1..3]"],
+)
+def test_a_range_is_refused_with_what_to_write(typed: str) -> None:
+    with pytest.raises(ValueError, match="would be one text, because a sweep has no ranges: list the values"):
+        read_typed_list(typed)
+
+
+@pytest.mark.parametrize("typed", ['"1..9"', "'range(1,5)'", "v1..2", "../a..b", "12:30", "1.2.3", "torus(2,4)"])
+def test_what_is_quoted_or_no_range_stays_a_text(typed: str) -> None:
+    assert read_typed_list(typed) == [typed.strip("'\"")]
 
 
 def test_numbers_that_stay_texts_are_named() -> None:

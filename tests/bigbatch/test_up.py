@@ -18,6 +18,7 @@ import pytest
 from bigbatch.client import Client
 from bigbatch.errors import ApiError, Unreachable
 from bigbatch.service.home_lock import lock_home
+from contract.access.service_address import address_of_home
 from tests.testing.api import target
 from tests.testing.servers import free_port
 
@@ -106,12 +107,14 @@ def test_up_leaves_nothing_behind(tmp_path: Path, started: list[Up]) -> None:
     started.append(up)
     url, tree = up.url(), up.tree()
     assert Client(url).ready().ready
+    assert address_of_home(str(up.home)) == url
     assert len(tree) >= len(PARTS)
     assert os.getsid(up.process.pid) not in sessions(tree)  # no Ctrl-C of their own
     up.process.send_signal(signal.SIGINT)
     assert up.process.wait(90) == 0, up.output()
     assert gone(tree, 5)
     assert not (up.home / "up.lock").exists()
+    assert address_of_home(str(up.home)) == ""
     assert (up.home / "logs" / "close.log").exists()
     assert "Traceback" not in up.output()
     with socket.socket() as probe:
@@ -215,7 +218,9 @@ def test_first_run_carries_one_experiment_out(tmp_path: Path, spec: Path, starte
         assert up.process.wait(150) == 0, up.output()
     assert f"Port {port} is in use, so the service uses port " in up.output()
     assert "/experiments/1" in up.output()
-    assert "run 2 schedule.rate=0.1: held-out accuracy 91.25 %" in up.output()
+    assert "The service and its pages end with the experiment" in up.output()
+    assert "/sign-in#" not in up.output(), "the link is dead before it is opened"
+    assert "run 2 schedule.rate=0.1: done: held-out accuracy 91.25 %" in up.output()
     assert not (up.home / "up.lock").exists()
 
 

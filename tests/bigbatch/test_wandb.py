@@ -46,13 +46,34 @@ def test_a_script_that_logs_to_wandb_logs_into_its_run(folder: Path) -> None:
     (folder / "parameters.json").write_text(json.dumps({"lr": 0.01}))
     output, errors = run_script(SCRIPT, environment_of(folder))
     assert output == "first digits 0.01 8 0.25 3\n"  # the run's parameter replaces the script's default
-    assert errors == "bigbatch: the value of 'picture' is no number, and is left out\n"
+    labels, watched, picture, config = errors.splitlines()
+    assert watched == "bigbatch: wandb.watch logs no gradients: log their norm as a metric"
+    assert picture == "bigbatch: the value of 'picture' is no number, and is left out"
+    assert labels.startswith("bigbatch: wandb.init does not label the run with project, name, tags: bigbatch run has")
+    assert config.startswith("bigbatch: wandb's config (epochs, batch) is in the run's file wandb-config.json; to sort")
+    assert json.loads((folder / "wandb-config.json").read_text()) == {"epochs": 3, "batch": 8}
     assert points(folder) == {
         1: {"loss": 1.0, "train/accuracy": 0.5},
         2: {"loss": 0.5, "lr": 0.1},
-        10: {"loss": 0.25},
+        10: {"loss": 0.25, "best": 3.0},
         11: {"loss": 0.125},
     }
+
+
+@pytest.mark.ring("gate")
+def test_a_summary_is_logged_at_the_end_also_without_finish(folder: Path) -> None:
+    script = """
+from bigbatch import wandb
+run = wandb.init()
+wandb.log({"loss": 1.0}, step=5)
+wandb.log({"loss": 0.5}, step=6)
+wandb.summary["loss"] = 0.5
+wandb.run.summary.update({"best": {"loss": 0.25}, "note": "good"})
+"""
+    assert run_script(script, environment_of(folder))[1] == (
+        "bigbatch: the value of 'note' is no number, and is left out\n"
+    )
+    assert points(folder) == {5: {"loss": 1.0}, 6: {"loss": 0.5, "best/loss": 0.25}}
 
 
 def test_it_works_by_hand(tmp_path: Path) -> None:
@@ -73,7 +94,7 @@ artifact = wandb.Artifact("model", type="model")
 artifact.add_file("model.pt")
 run.log_artifact(artifact)
 wandb.log_artifact(artifact)
-wandb.alert(title="done", text="done")
+wandb.alert(title="done", text="trained")
 wandb.unwatch()
 run.log_code(".")
 print(run.config.lr, wandb.config.batch)
@@ -84,9 +105,11 @@ def test_what_has_no_curve_is_left_out_and_ends_no_script(folder: Path) -> None:
     output, errors = run_script(MEDIA, environment_of(folder))
     assert output == "0.5 8\n"
     left_out = ["picture", "weights", "table", "matrix"]
-    assert errors.splitlines() == [
-        f"bigbatch: the value of '{name}' is no number, and is left out" for name in left_out
-    ]
+    lines = errors.splitlines()
+    assert lines[:4] == [f"bigbatch: the value of '{name}' is no number, and is left out" for name in left_out]
+    said = [line.removeprefix("bigbatch: ").split()[0] for line in lines[4:]]
+    assert said == ["wandb.log_artifact", "alert:", "wandb.alert", "wandb.log_code", "wandb's"]
+    assert "alert: done: trained" in errors
     assert points(folder) == {1: {"loss": 1.0}}
 
 
@@ -138,4 +161,7 @@ wandb.teardown()
 def test_names_beside_the_calls_end_no_script(folder: Path) -> None:
     output, errors = run_script(NAMES, environment_of(folder))
     assert output == "ERROR ['INFO', 'WARN', 'ERROR'] 12\n"
-    assert errors == "bigbatch: the value of 'image' is no number, and is left out\n"
+    alert, goes_nowhere, image = errors.splitlines()
+    assert (alert, image) == ("bigbatch: alert: a: b", "bigbatch: the value of 'image' is no number, and is left out")
+    assert goes_nowhere.startswith("bigbatch: wandb.alert writes into this log alone: bigbatch notify")
+    assert run_script(NAMES, environment_of(folder, rank=1, world=2))[1] == image + "\n"

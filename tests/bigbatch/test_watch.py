@@ -80,8 +80,8 @@ def test_watch_ends_with_0_when_every_run_is_done(
     assert reported.code == 0
     assert first.startswith("0 %: 2 queued")
     assert any("2 running" in line and "3/44  loss 0.25" in line for line in between)
-    assert one == f"run {created.runs[0]} schedule.rate=0.05: held-out accuracy 95.00 %"
-    assert two == f"run {created.runs[1]} schedule.rate=0.1: held-out accuracy 95.00 % (best 96.25 %)"
+    assert one == f"run {created.runs[0]} schedule.rate=0.05: done: held-out accuracy 95.00 %"
+    assert two == f"run {created.runs[1]} schedule.rate=0.1: done: held-out accuracy 95.00 % (best 96.25 %)"
 
 
 def test_watch_names_another_tracker_of_which_no_metric_is_read(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bigbatch.client import Client
+from contract.access.service_address import address_of_home, recorded_address
 from contract.access.service_record import recorded_service, token_of_local_service
 from contract.access.token_file import TokenFileError, read_or_create_token
 from tests.testing.other_user import NOBODY, open_folder_of_tests
@@ -147,3 +149,43 @@ def test_no_token_is_written_into_a_record_that_another_user_has_made(
         record.chmod(0o666)
         with recorded_service("127.0.0.1", 8000, TOKEN):
             assert (record.read_text(), record.stat().st_mode & 0o777) == (TOKEN, 0o600)
+
+
+@pytest.mark.ring("gate")
+def test_a_client_finds_the_address_of_the_service_that_runs_on_its_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BIGBATCH_URL", "BIGBATCH_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("BIGBATCH_HOME", str(tmp_path))
+    with recorded_address(tmp_path, "0.0.0.0", 8123):
+        assert Client().url == "http://127.0.0.1:8123"
+        assert Client("http://other:1").url == "http://other:1"
+        monkeypatch.setattr("contract.access.service_record.LOCK_WAIT_S", 0.0)
+        with recorded_address(tmp_path, "127.0.0.1", 9):  # a second process of the API has no address of its own
+            assert Client().url == "http://127.0.0.1:8123"
+        monkeypatch.setenv("BIGBATCH_URL", "http://other:2")
+        assert Client().url == "http://other:2"
+        monkeypatch.delenv("BIGBATCH_URL")
+        monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+        assert address_of_home(str(tmp_path)) == ""
+    assert Client().url == "http://127.0.0.1:8000"
+    with recorded_address(tmp_path / "absent" / "home", "::1", 8124):
+        assert address_of_home(str(tmp_path / "absent" / "home")) == "http://[::1]:8124"
+
+
+@pytest.mark.ring("gate")
+def test_the_address_of_a_service_that_was_killed_or_of_another_user_is_ignored(tmp_path: Path) -> None:
+    """Forces both faults: an end without cleanup, and a file by which another user would get the token."""
+    child = os.fork()
+    if not child:
+        with recorded_address(tmp_path, "127.0.0.1", 8123):
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert "8123" in (tmp_path / "address").read_text()
+    assert address_of_home(str(tmp_path)) == ""
+    with recorded_address(tmp_path, "127.0.0.1", 8123):
+        assert address_of_home(str(tmp_path)) == "http://127.0.0.1:8123"
+        os.chown(tmp_path / "address", NOBODY, NOBODY)
+        assert address_of_home(str(tmp_path)) == ""

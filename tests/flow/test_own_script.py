@@ -40,7 +40,7 @@ def test_the_steps_of_the_page_lead_to_the_curves_of_a_sweep(embedded: Service, 
     assert fast < slow
     assert "after 100 steps" in shown["bigbatch logs 1"]
     followed = next(text for command, text in shown.items() if " run " in command)
-    assert re.search(r"^run 1 lr=0.1: loss 0\.\d+$", followed, re.M), followed
+    assert re.search(r"^run 1 lr=0.1: done: loss 0\.\d+$", followed, re.M), followed
     assert " 100 " in shown["bigbatch show 1"]
     assert experiments[4]["name"] == "fit"
     assert embedded.get("/runs/5/log")["text"].strip() == "200"  # what the run before it has prepared
@@ -50,6 +50,11 @@ def test_the_steps_of_the_page_lead_to_the_curves_of_a_sweep(embedded: Service, 
 def test_the_script_runs_by_hand_and_writes_nothing_of_the_service(tmp_path: Path) -> None:
     (script,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
     (tmp_path / "train.py").write_text(script)
-    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    (by_hand,) = re.findall(r"^    (PYTHONPATH=.*)$", PAGE, re.M)
+    folder = Path(__file__).parents[2]
+    # -S: a Python without any package
+    command = by_hand.replace("~/bigbatch", str(folder)).replace("python3", f"{sys.executable} -S")
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+    assert "after 100 steps" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"train.py", "checkpoints"}

@@ -57,6 +57,14 @@ test("the program panel shows the filled command, the launcher, the folder, the 
   expect(rows.map((row) => row.textContent)).toEqual(["ParameterValue", "lr0.1", "namea b", "net.depth3"]);
 });
 
+test("a local run has no srun", async () => {
+  program({ world: 1 }, { launcher: "srun", resources: { kind: "local", ranks_per_node: 1 } });
+  openPage("/runs/7");
+  const panel = await screen.findByRole("region", { name: "Program" });
+  expect(panel).toHaveTextContent("Launcher1 rank on the service's host");
+  expect(panel).not.toHaveTextContent("srun");
+});
+
 test("a list is shown as a line for a shell, and a snapshot by the start of its hash", async () => {
   program(
     {},

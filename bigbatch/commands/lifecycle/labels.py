@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from bigbatch.client import Client
 from bigbatch.commands.lifecycle.repeat import IsRun, Number
+from bigbatch.commands.options import Ids, OfRuns
 from bigbatch.errors import BigbatchError
 from contract.api.labels import ExperimentChange, RunChange
 from contract.validation import issues_of
@@ -77,8 +78,8 @@ def tag(
 
 
 def archive(
-    numbers: Annotated[list[int], typer.Argument(metavar="ID...", help="Experiments, or runs with --run.")],
-    run: IsRun = False,
+    numbers: Ids,
+    run: OfRuns = False,
     *,
     undo: Annotated[bool, typer.Option("--undo", help="Show them in lists again.")] = False,
 ) -> None:

@@ -1,11 +1,11 @@
-"""`bigbatch retry` and `bigbatch resume`: let ended runs go on."""
+"""`bigbatch retry`: let ended runs go on; `bigbatch resume` is its earlier name."""
 
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
-from bigbatch.commands.options import Json
+from bigbatch.commands.options import Ids, Json, OfRuns, hint_of_runs
 from bigbatch.lifecycle_client import BOTH, Retried
 from bigbatch.terminal.output import format_count, print_json
 from contract.api.lifecycle import RetryResult
@@ -14,8 +14,8 @@ SHOWN = 10  # runs that did not change
 
 
 def retry(
-    numbers: Annotated[list[int], typer.Argument(metavar="ID...", help="Experiments, or runs with --run.")],
-    run: Annotated[bool, typer.Option("--run", help="The ids are of runs.")] = False,
+    numbers: Ids,
+    run: OfRuns = False,
     *,
     failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
     stopped: Annotated[bool, typer.Option("--stopped", help="Only runs that were stopped.")] = False,
@@ -24,11 +24,14 @@ def retry(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Let runs that failed or were stopped go on from their newest checkpoints; other runs do not change."""
+    """Let failed and stopped runs of experiments, or with --run single runs, go on from their newest checkpoints."""
     states: Retried = ("failed",) if failed and not stopped else ("cancelled",) if stopped and not failed else BOTH
     with Client() as client:
         ask = client.retry_run if run else client.retry
-        results = [ask(one, states, accept_new_data=accept_new_data) for one in numbers]
+        results = []
+        for one in numbers:
+            with hint_of_runs("retry", one, is_run=run):
+                results.append(ask(one, states, accept_new_data=accept_new_data))
     if as_json:
         print_json(results)
         return

@@ -15,15 +15,16 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")  # of a 
 
 
 def make_document(
-    words: Sequence[str], *, name: str | None, resources: Document, sweep: Sequence[str], base: Document
+    words: Sequence[str], *, labels: Document, resources: Document, sweep: Sequence[str], base: Document
 ) -> Document:
-    """Return the experiment; `base` has further fields of the run."""
+    """Return the experiment; `base` has further fields of the run, and labels without a value are left out."""
     command: Any = words[0] if len(words) == 1 and " " in words[0] else list(words)
     axes = dict(_parse_sweep(text) for text in sweep)
     run = {"kind": "program", "command": command, "resources": resources, **base}
     if axes:
         run["parameters"] = _nested({parameter: values[0] for parameter, values in axes.items()})
-    document: Document = {"name": name or shlex.join(words)[:200].replace("\n", " "), "base": run}
+    given = {label: value for label, value in labels.items() if value}
+    document: Document = {"name": shlex.join(words)[:200].replace("\n", " "), **given, "base": run}
     varied = {f"parameters.{parameter}": values for parameter, values in axes.items()}
     return {**document, "axes": varied} if varied else document
 

@@ -9,6 +9,9 @@ Words = Annotated[
     typer.Argument(metavar="COMMAND...", help="The program after --; a single word with spaces is a line for bash."),
 ]
 Name = Annotated[str | None, typer.Option(help="Name of the experiment; default: the command.")]
+Project = Annotated[str | None, typer.Option(help="Project of the experiment.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag of the experiment; may be repeated.")]
+Description = Annotated[str | None, typer.Option(help="What the experiment is for.")]
 Partition = Annotated[str | None, typer.Option(help="Slurm partition; without it the runs are on the service's host.")]
 Slurm = Annotated[bool, typer.Option("--slurm", help="Use Slurm's default partition.")]
 Nodes = Annotated[int, typer.Option(min=1, help="Number of nodes.")]

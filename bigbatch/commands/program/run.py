@@ -30,6 +30,9 @@ def run(
     words: options.Words,
     name: options.Name = None,
     *,
+    project: options.Project = None,
+    tag: options.Tags = None,
+    description: options.Description = None,
     partition: options.Partition = None,
     slurm: options.Slurm = False,
     nodes: options.Nodes = 1,
@@ -99,7 +102,9 @@ def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
         base["metrics"] = [{"kind": "output", "pattern": pattern} for pattern in given["metric"]]
     if given["no_snapshot"]:
         base["working_folder"] = str(Path.cwd())
-    return make_document(words, name=given["name"], resources=resources, sweep=given["sweep"] or [], base=base)
+    labels = {"name": given["name"], "description": given["description"], "project": given["project"]}
+    labels["tags"] = given["tag"]
+    return make_document(words, labels=labels, resources=resources, sweep=given["sweep"] or [], base=base)
 
 
 def _submit(document: dict[str, Any], *, force: bool, follow: bool, max_mb: float) -> None:

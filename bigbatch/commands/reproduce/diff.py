@@ -8,7 +8,7 @@ import typer
 
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
-from bigbatch.terminal.output import print_json, print_table
+from bigbatch.terminal.output import print_json, print_table, print_text
 from contract.api.reproduction import RunDifferences, ValueDifference
 from contract.api.snapshots import FileDifference
 
@@ -32,13 +32,13 @@ def _print(found: RunDifferences) -> None:
     heads = ("", f"run {found.run}", f"run {found.other}")
     _print_values("spec", heads, found.spec)
     if found.code:
-        print(f"\ncode: {len(found.code.files)} of {found.code.total} differing files")
+        print_text(f"\ncode: {len(found.code.files)} of {found.code.total} differing files")
         for file in found.code.files:
-            print(_format_file(file))
+            print_text(_format_file(file))
     else:
-        print(f"\ncode: {found.code_note}")
+        print_text(f"\ncode: {found.code_note}")
     if found.environment_note:
-        print(f"\nenvironment: {found.environment_note}")
+        print_text(f"\nenvironment: {found.environment_note}")
     else:
         print()
         _print_values("environment", heads, found.environment)
@@ -46,9 +46,9 @@ def _print(found: RunDifferences) -> None:
 
 def _print_values(title: str, heads: Sequence[str], values: Sequence[ValueDifference]) -> None:
     if not values:
-        print(f"{title}: no difference")
+        print_text(f"{title}: no difference")
         return
-    print(f"{title}:")
+    print_text(f"{title}:")
     print_table(heads, ((one.path, _format(one.first), _format(one.second)) for one in values))
 
 

@@ -1,8 +1,9 @@
 """Dotted paths of the fields that a grid sets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 
+from contract.spec.grid.value_text import PARAMETERS
 from contract.validation import ValidationIssue
 
 MAX_PATH_PARTS = 20
@@ -19,9 +20,15 @@ def path_issues(where: str, path: str, fields: Sequence[str]) -> Iterator[Valida
     elif parts[0] not in fields:
         meant = get_close_matches(parts[0][:80], fields, n=1)
         if not meant and "parameters" in fields:
-            meant = [f"parameters.{path[:80]}"]  # of the user's own program
+            meant = [f"{PARAMETERS}{path[:80]}"]  # of the user's own program
         hint = f"did you mean '{meant[0]}'?" if meant else f"a run has {', '.join(fields)}"
         yield ValidationIssue(path=where[:200], message=f"unknown field; {hint}")
+
+
+def known_path(path: str, known: Collection[str]) -> str:
+    """Return the path as `known` has it: a user may write a program's parameter without `parameters.`."""
+    whole = f"{PARAMETERS}{path}"
+    return whole if path not in known and whole in known else path
 
 
 def overlap(path: str, other: str) -> bool:

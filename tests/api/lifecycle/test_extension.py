@@ -56,6 +56,19 @@ def test_points_outside_the_grid_are_added_once(grid: TestClient) -> None:
     assert grid.get("/api/v1/runs/7").json()["number"] == 5
 
 
+@pytest.mark.ring("gate")
+def test_a_programs_parameter_grows_by_the_name_that_its_user_gave_it(both: TestClient) -> None:
+    program = "{kind: program, command: 'echo {lr}', parameters: {lr: 0.1, seed: 0}}"
+    created = post(both, f"name: own\nbase: {program}\naxes: {{parameters.lr: [0.1]}}\n")
+    assert created.status_code == 201, created.text
+    asked = {"axes": {"lr": [0.2]}, "points": [{"lr": 0.3, "seed": 7}]}
+    assert both.post(POINTS, json=asked).json() == {"id": 2, "runs": [3, 4], "existing": 1}
+    values = [run["values"] for run in both.get("/api/v1/experiments/2/runs").json()["items"]]
+    assert values == [{"parameters.lr": 0.1}, {"parameters.lr": 0.2}, {"parameters.lr": 0.3, "parameters.seed": 7}]
+    refused = both.post(POINTS, json={"axes": {"rate": [1]}})
+    assert "its axes are parameters.lr" in refused.json()["errors"][0]["message"]
+
+
 @pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("asked", "paths"),

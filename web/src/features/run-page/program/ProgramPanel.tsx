@@ -79,8 +79,10 @@ function filesOf({ folder }: RunDetail, { inputs, outputs }: ProgramSpec): Recor
   };
 }
 
-/** Return "torchrun, 8 ranks on 2 nodes". */
+/** Return "torchrun, 8 ranks on 2 nodes"; on the service's host, where no srun starts the ranks, without it. */
 function launcherText({ launcher, resources }: ProgramSpec, { world }: RunDetail): string {
-  const nodes = resources.kind === "slurm" ? ` on ${pluralize(resources.nodes, "node")}` : "";
-  return `${launcher}, ${pluralize(world, "rank")}${nodes}`;
+  const isLocal = resources.kind === "local";
+  const place = isLocal ? "the service's host" : pluralize(resources.nodes, "node");
+  const ranks = `${pluralize(world, "rank")} on ${place}`;
+  return isLocal && launcher === "srun" ? ranks : `${launcher}, ${ranks}`;
 }
