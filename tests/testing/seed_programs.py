@@ -30,6 +30,7 @@ TRACE = """Traceback (most recent call last):
     raise ValueError("loss is not finite at step 90")
 ValueError: loss is not finite at step 90
 """
+LONG_NAME = ("a_very_long_name_of_a_metric_" * 7)[:196]
 NOTES = """Does the rate of **LARS** carry over to our own script?
 
 - warm-up of 3 epochs, see `train.py`
@@ -69,6 +70,8 @@ def seed_programs(engine: Engine, root: Path) -> dict[str, int]:
     with transaction(engine) as db:
         open_end, (unknown,) = runs.create(db, sweep("until the loss is flat", (0.1,), steps=0))
         _advance(db, db.get_one(Run, unknown), 180)
+        long, (named,) = runs.create(db, sweep("a long name", (0.1,), steps=0))
+        _advance(db, db.get_one(Run, named), 3, **{f"val/{LONG_NAME}": 0.5})
         experiment, ids = runs.create(db, sweep("rates of our own script"))
         done, running, failed, stopped = (db.get_one(Run, id_) for id_ in ids)
         _advance(db, done, 400)
@@ -83,14 +86,15 @@ def seed_programs(engine: Engine, root: Path) -> dict[str, int]:
             _write_log(RunFolder.of(root, run.id, run.key), run)
         names = ("done_program", "program", "failed_program", "stopped_program")
         found = {"programs": experiment, "open_end": open_end, "open_end_run": unknown}
+        found |= {"long_names": long, "long_named": named}
         return found | dict(zip(names, ids, strict=True))
 
 
-def _advance(db: Session, run: Run, step: int) -> None:
-    """Start a run and store its points up to `step`."""
+def _advance(db: Session, run: Run, step: int, **more: float) -> None:
+    """Start a run and store its points up to `step`, with `more` values at the last one."""
     for state in TO_RUNNING:
         move(db, run, state)
-    events = list(_measure(run, step))
+    events = [*_measure(run, step), *([Points(attempt=1, at=0.0, step=step, values=more)] if more else [])]
     points.put(db, run.id, events)
     latest: dict[str, float | None] = {}
     for event in events:

@@ -280,3 +280,14 @@ test("each waiting task of an array counts as a job, and nodes that take none ar
   expect(await screen.findByText(/11 jobs/)).toBeVisible();
   expect(screen.getByText(/16, 2 drained, 1 down/)).toBeVisible();
 });
+
+test("a legend says what the cells of the nodes mean", async () => {
+  const nodes = [aNode("a", "mixed", 4), aNode("b", "idle", 0), aNode("c", "down", 0)];
+  const report = { partitions: [], nodes, queue: [] };
+  new Service({
+    "GET /clusters": () => [{ kind: "slurm", asked_at: "2026-01-05T12:00:00Z", error: null, report }],
+  });
+  openPage("/clusters");
+  const legend = await screen.findByRole("list", { name: "Legend of the nodes" });
+  expect(legend).toHaveTextContent(/^1 in use, filled by busy cores1 idle1 down or drained$/);
+});

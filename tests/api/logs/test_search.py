@@ -149,3 +149,25 @@ def test_new_lines_are_searched_from_the_last_end_on(client: TestClient, log: Pa
     with log.open("a") as file:
         file.write("ep 4\n")
     assert part(client, rank=0, offset=new["next"])["text"] == "0: step 4\n"
+
+
+@pytest.mark.ring("gate", others="all")
+@pytest.mark.parametrize("block", [3, 7, 64, 1 << 18])
+def test_of_a_line_that_was_overwritten_its_last_frame_is_searched_and_shown_with_its_rank(
+    client: TestClient, log: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(search, "BLOCK", block)
+    frames = "".join(f"\r{percent}%|####  | {percent}/100 ERROR" for percent in range(100))
+    log.write_text(f"0: begin\n 1: {frames}\r100%|######| 100/100\n0: a line of Windows\r\n0: 7%\r8%\r\n")
+    shown = ["0: begin", " 1: 100%|######| 100/100", "0: a line of Windows", "0: 8%"]
+    assert lines(client, level="debug", offset=0) == shown
+    assert lines(client, rank=1) == shown[1:2]
+    assert lines(client, level="error") == []
+    assert lines(client, search="99%") == []
+
+
+def test_a_line_of_8_kib_and_more_is_cut_and_the_answer_says_so(client: TestClient, log: Path) -> None:
+    log.write_text("0: needle " + "x" * 100_000 + "\n0: needle" + "y" * (search.MAX_LINE - 9) + "\n")
+    long, whole = lines(client, search="needle")
+    assert long == ("0: needle " + "x" * 100_000)[: search.MAX_LINE] + " … [the line is longer than 8,192 bytes]"
+    assert whole == "0: needle" + "y" * (search.MAX_LINE - 9)

@@ -16,6 +16,7 @@ type Problem = Omit<Partial<components["schemas"]["Problem"]>, "errors"> & {
  */
 export class Service {
   down = false;
+  date: Date | null = null; // of its clock, in each answer; null: answers name none
   readonly broken = new Set<string>();
   readonly refused: Record<string, Problem> = {};
   readonly requests: string[] = [];
@@ -40,7 +41,8 @@ export class Service {
     const problem = this.refused[key];
     if (problem) return Promise.resolve(Response.json(problem, { status: problem.status }));
     const found = this.answers[key] ?? this.tableOfExperiment(key, url);
-    if (found) return Response.json(await found(url));
+    const headers = this.date ? { date: this.date.toUTCString() } : {};
+    if (found) return Response.json(await found(url), { headers });
     const absent = { code: "not_found", detail: `there is no ${key}`, errors: [] };
     return Promise.resolve(Response.json(absent, { status: 404 }));
   }

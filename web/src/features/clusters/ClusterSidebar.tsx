@@ -9,7 +9,7 @@ import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
 import styles from "./ClusterSidebar.module.css";
 import { countJobs } from "./countJobs";
-import { NodeGrid } from "./NodeGrid";
+import { NodeGrid, NodeLegend } from "./NodeGrid";
 import { outText } from "./outText";
 
 export function ClusterSidebar() {
@@ -46,6 +46,7 @@ function ClusterSummary({ cluster }: { cluster: ClusterView }) {
       {report && (
         <>
           <NodeGrid nodes={report.nodes} />
+          <NodeLegend nodes={report.nodes} />
           <dl className="small">
             {report.partitions.map((partition) => (
               <div key={partition.name}>

@@ -12,7 +12,7 @@ import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";
 import styles from "./ClustersPage.module.css";
 import { countJobs } from "./countJobs";
-import { NodeGrid, nodesText } from "./NodeGrid";
+import { NodeGrid, NodeLegend, nodesText } from "./NodeGrid";
 import { NodeFailureTable } from "./tables/NodeFailureTable";
 import { NodeTable } from "./tables/NodeTable";
 import { PartitionTable } from "./tables/PartitionTable";
@@ -80,6 +80,7 @@ function Cluster({ cluster, failures }: Props) {
       {report && (
         <>
           <NodeGrid nodes={report.nodes} failures={countFailures(failures, cluster.kind)} />
+          <NodeLegend nodes={report.nodes} />
           <PartitionTable partitions={report.partitions} />
           <QueueTable queue={report.queue} />
           <NodeTable nodes={report.nodes} queue={report.queue} />

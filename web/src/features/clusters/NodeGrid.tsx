@@ -1,6 +1,6 @@
 /** The nodes of a cluster as cells; the fill of a cell shows the share of busy cores. */
 import type { ClusterView } from "@/shared/api/types";
-import { pluralize } from "@/shared/format/number";
+import { formatCount, pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import styles from "./NodeGrid.module.css";
 
@@ -43,7 +43,33 @@ export function NodeGrid({ nodes, failures }: Props) {
   );
 }
 
-/** Return the nodes of each kind in words, which explain the cells: "8 nodes: 5 in use, 2 idle, 1 down". */
+/** What the cells mean, and how many there are of each kind. */
+export function NodeLegend({ nodes }: { nodes: Node[] }) {
+  const down = nodes.filter(isDown).length;
+  const busy = nodes.filter((node) => !isDown(node) && node.busy_cpus > 0).length;
+  const kinds = [
+    [busy, "in use, filled by busy cores", styles.busy],
+    [nodes.length - down - busy, "idle", ""],
+    [down, "down or drained", styles.down],
+  ] as const;
+  return (
+    <ul className={classNames("small muted", styles.nodeLegend)} aria-label="Legend of the nodes">
+      {kinds.map(
+        ([count, kind, style]) =>
+          count > 0 && (
+            <li key={kind}>
+              <span className={classNames(styles.node, style)} aria-hidden="true">
+                {style === styles.busy && <i className={styles.halfBusy} />}
+              </span>
+              {`${formatCount(count)} ${kind}`}
+            </li>
+          ),
+      )}
+    </ul>
+  );
+}
+
+/** Return the nodes of each kind in words: "8 nodes: 5 in use, 2 idle, 1 down". */
 export function nodesText(nodes: Node[]): string {
   const down = nodes.filter(isDown).length;
   const drained = nodes.filter((node) => DRAIN.test(node.state)).length;

@@ -5,10 +5,11 @@ import { smooth } from "@/shared/curves/column";
 import { type Curves, useCurves } from "@/shared/curves/useCurves";
 import { useIsLive } from "@/shared/live/stream";
 import { HELDOUT_ACCURACY } from "@/shared/series/catalog";
+import { classNames } from "@/shared/page/classNames";
 import styles from "./CurveThumbnail.module.css";
 
 const WIDTH = 132;
-const HEIGHT = 38;
+const HEIGHT = 36;
 const REFRESH_MS = 3000;
 const LINGER_MS = REFRESH_MS * 1.5; // at least one more refresh
 
@@ -31,10 +32,9 @@ export function CurveThumbnail({ experimentId, name, live }: Props) {
   );
   return (
     <svg
-      className={styles.thumbnail}
+      className={classNames(styles.thumbnail, styles.rowThumbnail)}
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-      width={WIDTH}
-      height={HEIGHT}
+      preserveAspectRatio="none"
       aria-hidden="true"
     >
       <path d={`M0 ${HEIGHT - 0.5}H${WIDTH}`} className={styles.baseline} />

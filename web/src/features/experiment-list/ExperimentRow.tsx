@@ -30,12 +30,20 @@ export function ExperimentRow({ experiment, filter }: Props) {
       <div className={styles.experimentName}>
         <StateMark state={state} iconOnly />
         <div>
-          <Link href={`/experiments/${id}`}>{name}</Link>
-          <p className="small muted">
-            {description && <span className={styles.experimentDescription}>{description}</span>}
-            <time dateTime={experiment.created_at}>{formatAge(experiment.created_at, now)}</time>
+          <p className={styles.experimentTitle}>
+            <Link href={`/experiments/${id}`}>{name}</Link>
+            <time className="small muted" dateTime={experiment.created_at}>
+              {formatAge(experiment.created_at, now)}
+            </time>
           </p>
-          <Labels experiment={experiment} filter={filter} />
+          <div className={classNames("small muted", styles.experimentFacts)}>
+            {description && (
+              <p className={styles.experimentDescription} title={description}>
+                {description}
+              </p>
+            )}
+            <Labels experiment={experiment} filter={filter} />
+          </div>
         </div>
       </div>
       <CurveThumbnail experimentId={id} name={shown} live={!hasEnded(state)} />
@@ -83,7 +91,7 @@ function Labels({ experiment, filter }: Props) {
   ];
   if (!labels.length) return null;
   return (
-    <ul className={classNames("small", styles.experimentLabels)} aria-label={`Labels of ${experiment.name}`}>
+    <ul className={styles.experimentLabels} aria-label={`Labels of ${experiment.name}`}>
       {labels.map(([name, value]) => (
         <li key={`${name} ${value}`} title={name}>
           <Link href={filterAddress({ ...filter, [name]: value })}>{value}</Link>

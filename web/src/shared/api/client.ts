@@ -1,5 +1,6 @@
 /** The client of the service: typed by the OpenAPI document; each answer updates the state of the connection. */
 import createClient from "openapi-fetch";
+import { recordDate } from "./clock";
 import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } from "./connection";
 import { markHeader } from "./marks";
 import type { components, paths } from "./schema";
@@ -20,6 +21,7 @@ client.use({
   },
   async onResponse({ request, response }) {
     const { pathname } = new URL(request.url);
+    recordDate(response.headers.get("date"));
     if (response.status === 401) recordSignedOut();
     else if (pathname === READINESS)
       recordAnswer(pathname); // its 503 is an answer: the API itself works

@@ -1,14 +1,18 @@
-/** The current time, updated at an interval, for ages and running clocks. */
+/** The service's current time, updated at an interval, for ages and running clocks. */
 import { useEffect, useState } from "react";
+import { onClockChange, serviceNow } from "@/shared/api/clock";
 
 export function useNow(every_ms = 1000): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(serviceNow);
   useEffect(() => {
-    const timer = setInterval(() => {
-      setNow(Date.now());
-    }, every_ms);
+    const update = () => {
+      setNow(serviceNow());
+    };
+    const timer = setInterval(update, every_ms);
+    const forget = onClockChange(update);
     return () => {
       clearInterval(timer);
+      forget();
     };
   }, [every_ms]);
   return now;

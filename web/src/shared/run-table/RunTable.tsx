@@ -1,11 +1,13 @@
 /** The table of runs: any number of rows, of which the page has those in view; a heading sorts all of them. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import type { TableRow } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
+import { useWidth } from "@/shared/page/useWidth";
 import { type Asked, type RunTableData, useRunTable } from "./api/useRunTable";
 import type { Cell } from "./columns";
+import { columnWidths, FIRST_WIDTH } from "./columnWidths";
 import { HeadRow } from "./HeadRow";
 import styles from "./RunTable.module.css";
 import { TableStatus } from "./TableStatus";
@@ -19,8 +21,9 @@ const FIRST_ROWS = 40; // before the height of the table is known
 export interface RunColumn {
   field: string;
   title: string;
-  width: number; // in pixels
+  width: number; // in pixels, the least one
   isNumeric: boolean;
+  textOf?: (row: TableRow, cell: Cell) => string; // of a cell that makes its column wider
   render: (row: TableRow, cell: Cell, data: RunTableData) => ReactNode;
 }
 
@@ -38,7 +41,7 @@ interface Props {
 
 export function RunTable(props: Props) {
   const { label, asked, columns, every } = props;
-  const scroller = useRef<HTMLDivElement>(null);
+  const [scroller, available] = useWidth();
   const [view, setView] = useState({ first: 0, last: FIRST_ROWS });
   const data = useRunTable(asked, view.first, view.last, every);
   // eslint-disable-next-line react-hooks/incompatible-library -- this component alone calls its functions
@@ -54,7 +57,8 @@ export function RunTable(props: Props) {
     },
   });
   useFreshStates(props.selection, data, virtual.getVirtualItems());
-  const width = columns.reduce((sum, column) => sum + column.width, FIRST_WIDTH);
+  const widths = columnWidths(columns, data, virtual.getVirtualItems(), available);
+  const width = widths.reduce((sum, each) => sum + each, FIRST_WIDTH);
   return (
     <div className={classNames("panel", styles.tablePanel)}>
       <ScrollRegion ref={scroller} className={styles.scroller} label={label}>
@@ -64,7 +68,7 @@ export function RunTable(props: Props) {
           aria-rowcount={(data.total ?? 0) + 1}
           aria-busy={data.isFetching}
         >
-          <Columns columns={columns} />
+          <Columns columns={columns} widths={widths} />
           <HeadRow {...{ columns, asked, data }} selection={props.selection} onSort={props.onSort} />
           <Body {...props} data={data} items={virtual.getVirtualItems()} height={virtual.getTotalSize()} />
         </table>
@@ -81,14 +85,12 @@ function useFreshStates(selection: RowSelection | null, data: RunTableData, item
   });
 }
 
-const FIRST_WIDTH = 120;
-
-function Columns({ columns }: { columns: RunColumn[] }) {
+function Columns({ columns, widths }: { columns: RunColumn[]; widths: number[] }) {
   return (
     <colgroup>
       <col style={{ width: FIRST_WIDTH }} />
-      {columns.map(({ field, width }) => (
-        <col key={field} style={{ width }} />
+      {columns.map(({ field }, place) => (
+        <col key={field} style={{ width: widths[place] }} />
       ))}
     </colgroup>
   );

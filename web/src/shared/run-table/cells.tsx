@@ -11,16 +11,9 @@ import { type Cell, cellText, metricOf, titleOf } from "./columns";
 import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 
-const WIDTHS: Record<string, number> = {
-  name: 210,
-  state: 170,
-  tag: 110,
-  notes: 220,
-  owner: 80,
-  created: 90,
-};
-const NUMBER_PX = 110;
-const TEXT_PX = 100;
+const WIDTHS: Record<string, number> = { name: 120, state: 130, tag: 80, owner: 70, created: 100 };
+const NUMBER_PX = 90;
+const TEXT_PX = 80;
 
 /** Return the column of a field. */
 export function columnOf(field: string, names: FieldName[], now: number): RunColumn {
@@ -30,8 +23,28 @@ export function columnOf(field: string, names: FieldName[], now: number): RunCol
     title: titleOf(field),
     width: WIDTHS[field] ?? (isNumeric ? NUMBER_PX : TEXT_PX),
     isNumeric,
+    ...(isText(field, names) && { textOf: (row, cell) => textOf(field, row, cell) }),
     render: (row, cell, data) => renderCell(field, row, cell, data, now),
   };
+}
+
+/** Return whether the cells of a column are texts, whose lengths differ. */
+function isText(field: string, names: FieldName[]): boolean {
+  const kind = names.find(({ name }) => name === field)?.kind;
+  return !isNumericField(field, names) && kind !== "moment";
+}
+
+function textOf(field: string, row: TableRow, cell: Cell): string {
+  return field === "state" ? stateText(row) : typeof cell === "string" ? cell : "";
+}
+
+/** Return what the cell of the state shows, in the width that it takes. */
+export function stateText({ state, reason }: TableRow): string {
+  return `    ${state}${hasReason(state) && reason ? ` ${reason}` : ""}`;
+}
+
+function hasReason(state: TableRow["state"]): boolean {
+  return state !== "running" && state !== "done";
 }
 
 function isNumericField(field: string, names: FieldName[]): boolean {
@@ -63,7 +76,7 @@ export function StateCell({ row }: { row: TableRow }) {
     <span className={styles.stateCell} data-state={state}>
       <StateMark {...{ state, stopping, afterFailure }} />
       <DivergedMark diverged={row.diverged} />
-      {state !== "running" && state !== "done" && reason && (
+      {hasReason(state) && reason && (
         <span className={classNames("small", styles.reasonText)} title={reason}>
           {reason}
         </span>

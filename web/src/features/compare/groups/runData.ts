@@ -1,4 +1,5 @@
 /** The compared runs with the values of the requested fields. */
+import { serviceNow } from "@/shared/api/clock";
 import type { TablePage, TableRow } from "@/shared/api/types";
 import { formatTick } from "@/shared/format/number";
 import { formatDuration } from "@/shared/format/time";
@@ -51,7 +52,7 @@ export class RunData {
   }
 
   /** Return a value as the table of runs shows it. */
-  text(field: string, value: Cell, now = Date.now()): string {
+  text(field: string, value: Cell, now = serviceNow()): string {
     const kind = this.#kinds.get(field) ?? ANY;
     return cellText(field, kind, value, now);
   }

@@ -2,7 +2,7 @@
 import { type ReactNode, useId } from "react";
 import type { CsvValue } from "@/shared/files/csv";
 import { classNames } from "@/shared/page/classNames";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
 import { pictureIn } from "@/shared/files/htmlPicture";
 import type { LegendEntry } from "@/shared/files/picture";

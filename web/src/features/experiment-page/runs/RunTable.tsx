@@ -8,7 +8,7 @@ import { classNames } from "@/shared/page/classNames";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
 import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
-import { StateCell } from "@/shared/run-table/cells";
+import { StateCell, stateText } from "@/shared/run-table/cells";
 import { nextSort } from "@/shared/run-table/columns";
 import { type RunColumn, RunTable as Table } from "@/shared/run-table/RunTable";
 import { useRowSelection } from "@/shared/run-table/useRowSelection";
@@ -31,7 +31,8 @@ interface Props {
 }
 
 const STEP: RunColumn = {
-  ...{ field: "step_name", title: "Step", width: 130, isNumeric: false },
+  ...{ field: "step_name", title: "Step", width: 90, isNumeric: false },
+  textOf: (_, cell) => (typeof cell === "string" ? cell : ""),
   render: (_, cell) => (typeof cell === "string" ? cell : ""),
 };
 const NUMBER = "number"; // the order without a choice
@@ -85,11 +86,13 @@ function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[])
   return [
     ...(kindOf(experiment) === "steps" ? [STEP] : []),
     ...axes.map((axis): RunColumn => ({
-      ...{ field: axis.path, title: axis.name, width: 130, isNumeric: false },
+      ...{ field: axis.path, title: axis.name, width: 90, isNumeric: false },
+      textOf: (row) => valueText(shortened(axisValue(row, axis))),
       render: (row) => valueText(shortened(axisValue(row, axis))),
     })),
     {
-      ...{ field: "state", title: "State", width: 230, isNumeric: false },
+      ...{ field: "state", title: "State", width: 130, isNumeric: false },
+      textOf: stateText,
       render: (row) => <StateCell row={row} />,
     },
     {
@@ -104,7 +107,7 @@ function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[])
 function metricColumn(name: string): RunColumn {
   const { title, format } = seriesKind(name);
   return {
-    ...{ field: `last(${inside(name)})`, title: name === LOSS ? "Loss" : title, width: 150, isNumeric: true },
+    ...{ field: `last(${inside(name)})`, title: name === LOSS ? "Loss" : title, width: 110, isNumeric: true },
     render: (_, cell) => format(typeof cell === "number" ? cell : null),
   };
 }

@@ -1,6 +1,7 @@
 /** The table of mean and deviation over the seeds of an experiment, of the runs that are done. */
 import type { RunView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
 import type { Axis } from "../axes";
@@ -25,34 +26,35 @@ export function SpreadTable({ runs, metrics, axes }: Props) {
   const others = axes.filter((axis) => axis !== over);
   const figures = figuresOf(metrics);
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls
-    <section className={classNames("scroll panel", styles.runs)} aria-label="Mean and deviation" tabIndex={0}>
+    <section className={classNames("panel", styles.runs)} aria-label="Mean and deviation">
       <PanelHeader>
         <h2>Mean ± deviation over {over.name}</h2>
         <span className="small muted">of the runs that are done</span>
       </PanelHeader>
-      <table>
-        <thead>
-          <tr>
-            {others.map(({ path, name }) => (
-              <th key={path} scope="col">
-                {name}
-              </th>
+      <ScrollRegion className={styles.spreadScroller} label="Table of means">
+        <table className={styles.spreadTable}>
+          <thead>
+            <tr>
+              {others.map(({ path, name }) => (
+                <th key={path} scope="col">
+                  {name}
+                </th>
+              ))}
+              <th scope="col">Done</th>
+              {figures.map(({ title }) => (
+                <th key={title} scope="col" className="number">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {groupRuns(runs, axes, over).map((group) => (
+              <GroupRow key={JSON.stringify(group.values)} {...{ group, others, figures }} />
             ))}
-            <th scope="col">Done</th>
-            {figures.map(({ title }) => (
-              <th key={title} scope="col" className="number">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {groupRuns(runs, axes, over).map((group) => (
-            <GroupRow key={JSON.stringify(group.values)} {...{ group, others, figures }} />
-          ))}
-        </tbody>
-      </table>
+          </tbody>
+        </table>
+      </ScrollRegion>
     </section>
   );
 }

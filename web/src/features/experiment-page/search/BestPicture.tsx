@@ -6,7 +6,7 @@ import { formatDuration, secondsBetween } from "@/shared/format/time";
 import { axisOf, extentOf, padded, timeUnit } from "@/shared/frame/axis";
 import { Explorable } from "@/shared/frame/Explorable";
 import { boxOf, Frame } from "@/shared/frame/Frame";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import styles from "./BestPicture.module.css";
 import { PictureFrame } from "./PictureFrame";
 import { metricFormat } from "./trials";

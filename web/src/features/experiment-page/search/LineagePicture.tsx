@@ -3,7 +3,7 @@ import type { SearchDetail, TrialView } from "@/shared/api/types";
 import type { CsvValue } from "@/shared/files/csv";
 import { axisOf, extentOf, padded } from "@/shared/frame/axis";
 import { boxOf, Frame } from "@/shared/frame/Frame";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import styles from "./LineagePicture.module.css";
 import { PictureFrame } from "./PictureFrame";
 import { metricFormat } from "./trials";

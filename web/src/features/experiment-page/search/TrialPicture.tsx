@@ -4,7 +4,7 @@ import { formatTick } from "@/shared/format/number";
 import { axisNames, valuesText, valueText } from "@/shared/format/value";
 import { BOTTOM, ParallelPicture, TOP } from "@/shared/parallel/ParallelPicture";
 import { valueAxis } from "@/shared/parallel/valueAxis";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import { useTheme } from "@/shared/theme/theme";
 import { csvOfTrials, PictureFrame } from "./PictureFrame";
 import styles from "./TrialPicture.module.css";

@@ -4,7 +4,7 @@ import type { StepGraph as Graph, StepView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { useNow } from "@/shared/page/useNow";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import { layoutSteps, type PlacedEdge } from "./layout";
 import styles from "./StepGraph.module.css";
 import { StepNode } from "./StepNode";

@@ -4,8 +4,10 @@ import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import { usePollInterval } from "@/shared/api/polling";
 import type { LogLevel, LogPart } from "@/shared/api/types";
+import { hasWholeLine } from "../texts/logText";
 
 const TAIL_BYTES = 65_536;
+const MOST_BYTES = 1_000_000; // of a part: the service sends no more
 const MAX_CHARACTERS = 1_000_000; // a longer text makes scrolling slow
 
 /** What a line must have; without any of it the log is shown as it is. */
@@ -39,13 +41,7 @@ export function useLog(runId: number, live: boolean, trims: boolean, query: LogQ
     refetchInterval: pollInterval(live),
   });
   const earlier = useMutation({
-    mutationFn: async (log: Log) => {
-      const start = Math.max(0, log.start - TAIL_BYTES);
-      const range = isSearch(query) ? { before: log.start } : { offset: start, limit: log.start - start };
-      const part = await read({ runId, query }, range);
-      const namesRanks = log.namesRanks || part.names_ranks === true;
-      return { ...log, text: part.text + log.text, start: part.offset, namesRanks };
-    },
+    mutationFn: (log: Log) => (isSearch(query) ? searchEarlier : fetchEarlier)({ runId, query }, log),
     onSuccess: (log) => cache.setQueryData(key, log),
   });
   return { log: tail.data, error: tail.error, earlier };
@@ -59,9 +55,28 @@ interface Request {
 
 async function fetchTail(request: Request, log: Log | undefined, trims: boolean): Promise<Log> {
   const part = await read(request, { offset: log?.next ?? -TAIL_BYTES, limit: TAIL_BYTES });
-  // A log that became shorter was replaced by another log.
-  if (!log || part.offset < log.next) return logOf(part);
-  return appended(log, part, trims);
+  if (log && part.offset >= log.next) return appended(log, part, trims);
+  // The first part, or a log that became shorter, since another log replaced it.
+  const tail = logOf(part);
+  return hasWholeLine(part.text) ? tail : fetchEarlier(request, tail);
+}
+
+/** Return the log with the part before it, which is larger where a line is longer than the part. */
+async function fetchEarlier(request: Request, log: Log): Promise<Log> {
+  let [text, start] = ["", log.start];
+  for (let size = TAIL_BYTES; start > 0 && size <= MOST_BYTES && !hasWholeLine(text); size *= 4) {
+    const offset = Math.max(0, start - size);
+    const part = await read(request, { offset, limit: start - offset });
+    if (part.next <= part.offset) break; // the log became shorter
+    [text, start] = [part.text + text, part.offset];
+  }
+  return { ...log, text: text + log.text, start };
+}
+
+async function searchEarlier(request: Request, log: Log): Promise<Log> {
+  const part = await read(request, { before: log.start });
+  const namesRanks = log.namesRanks || part.names_ranks === true;
+  return { ...log, text: part.text + log.text, start: part.offset, namesRanks };
 }
 
 async function searchNewest(request: Request, log: Log | undefined, trims: boolean): Promise<Log> {

@@ -9,7 +9,7 @@ import { formatStepTime } from "@/shared/format/time";
 import { errorText } from "@/shared/messages/errorText";
 import { classNames } from "@/shared/page/classNames";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import { PARTS } from "@/shared/series/timeParts";
 import { useTheme } from "@/shared/theme/theme";
 import { useRankTimes } from "../api/useRankTimes";

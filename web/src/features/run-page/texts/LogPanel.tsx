@@ -8,6 +8,7 @@ import { isSearch, type Log, type LogQuery, useLog } from "../api/useLog";
 import { queryOf, readLogChoices } from "./logAddress";
 import { LogFilter } from "./LogFilter";
 import styles from "./LogPanel.module.css";
+import { logText } from "./logText";
 import { TextPanel } from "./TextPanel";
 
 const NEAR_PX = 24;
@@ -51,7 +52,7 @@ export function LogPanel({ runId, live, world }: Props) {
       <LogFilter world={world} onChange={onQuery} />
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard must reach an element that scrolls */}
       <pre ref={box} className={styles.log} tabIndex={0} onScroll={onScroll}>
-        <LogText log={log} error={error} query={query} />
+        <LogText {...{ log, error, query, world }} />
       </pre>
       {log && isSearch(query) && <SearchNote log={log} />}
       <Interruption log={log} error={error} />
@@ -102,8 +103,16 @@ function LinkButton(props: { disabled?: boolean; onClick: () => void; children: 
   return <button className={classNames("plain small", styles.linkButton)} {...props} />;
 }
 
-function LogText({ log, error, query }: { log: Log | undefined; error: Error | null; query: LogQuery }) {
-  if (log?.text) return isSearch(query) ? log.text : wholeLines(log.text, log.start);
+interface TextProps {
+  log: Log | undefined;
+  error: Error | null;
+  query: LogQuery;
+  world: number;
+}
+
+function LogText({ log, error, query, world }: TextProps) {
+  if (log?.text)
+    return isSearch(query) ? log.text : logText(log.text, { isCut: log.start > 0, hasLabels: world > 1 });
   if (error) return <span className={styles.logError}>The log cannot be shown: {errorText(error)}.</span>;
   return <span className="muted">{log ? emptyText(log, query) : "Loading …"}</span>;
 }
@@ -131,9 +140,4 @@ function Interruption({ log, error }: { log: Log | undefined; error: Error | nul
   return (
     <p className={classNames("small", styles.logError)}>New lines cannot be shown: {errorText(error)}.</p>
   );
-}
-
-/** Return the text without its first line when the text may start within a line. */
-function wholeLines(text: string, start: number): string {
-  return start > 0 ? text.slice(text.indexOf("\n") + 1) : text;
 }

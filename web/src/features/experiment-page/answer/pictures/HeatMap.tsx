@@ -4,7 +4,7 @@ import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api
 import { pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { type Range, robustRange } from "@/shared/plot/scales";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import { doneText, figureText, type PictureAxes, placeText, spreadText, tickText } from "../figureText";
 import styles from "./HeatMap.module.css";
 import { byLabel } from "../scales";

@@ -12,7 +12,7 @@ import {
   roundTicks,
   spacedTicks,
 } from "@/shared/plot/scales";
-import { useWidth } from "@/shared/plot/useWidth";
+import { useWidth } from "@/shared/page/useWidth";
 import { type Theme, useTheme } from "@/shared/theme/theme";
 import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
 import { colorOf, dashOf } from "./lineColors";

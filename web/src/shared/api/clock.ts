@@ -1,0 +1,30 @@
+/** The service's clock, by the Date of its answers: ages and durations are right where the browser's clock is not. */
+
+const HALF_SECOND = 500; // a Date has whole seconds
+const UNSURE_MS = 2000; // of one answer: its second, and the time that it took
+
+let ahead = 0; // milliseconds by which the service's clock is ahead of the browser's
+const listeners = new Set<() => void>();
+
+/** Note the Date of an answer that has just come. */
+export function recordDate(date: string | null): void {
+  const moment = date === null ? NaN : Date.parse(date);
+  if (Number.isNaN(moment)) return;
+  const found = moment + HALF_SECOND - Date.now();
+  if (Math.abs(found - ahead) <= UNSURE_MS) return; // a clock that moves with each answer would shake all ages
+  ahead = Math.abs(found) <= UNSURE_MS ? 0 : found;
+  listeners.forEach((listener) => {
+    listener();
+  });
+}
+
+/** Return the moment by the service's clock, in milliseconds since 1970. */
+export function serviceNow(): number {
+  return Date.now() + ahead;
+}
+
+/** Call `listener` when the service's clock is found to differ; return what ends that. */
+export function onClockChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
