@@ -1,5 +1,6 @@
 /** The catalog of series: title, format and axis of each. A user's own series take their names as titles. */
 import { formatCount, formatMemory, formatNumber, formatPercent, formatTick } from "@/shared/format/number";
+import type { Tick } from "@/shared/format/ticks";
 import { formatStepTime } from "@/shared/format/time";
 import { baseOf, rankOf, withoutRanks } from "./ranks";
 import { type SystemSeries, systemOf } from "./system";
@@ -30,13 +31,13 @@ export interface SeriesKind {
   title: string;
   format: (value: number | null | undefined) => string;
   unit?: string; // follows the title where the title does not name it
-  tick?: (value: number) => string; // a value of the axis; default: a short number
+  tick?: Tick; // a value of the axis; default: a short number
   ceiling?: number; // the maximum of all values
   logarithmic?: boolean; // offer a logarithmic axis
   noisy?: boolean; // offer smoothing: the series has one value per step
 }
 
-const percentTick = (value: number) => `${formatTick(value * 100)}%`;
+const percentTick: Tick = (value, distance = 0) => `${formatTick(value * 100, distance * 100)}%`;
 const TIME = { unit: "s", tick: formatStepTime };
 
 /** The known series in the order of the page. */

@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import type { StepRange } from "@/shared/curves/view";
 import { pluralize } from "@/shared/format/number";
-import { RESTART_NOTE } from "@/shared/plot/view";
+import { NO_LOG, RESTART_NOTE } from "@/shared/plot/view";
 import { seriesKind, titleWithUnit } from "@/shared/series/catalog";
 import { useTheme } from "@/shared/theme/theme";
 import { useComparedCurves } from "../api/useComparedCurves";
@@ -34,7 +34,7 @@ export function CurvesPanel({ panel, place, onOptions, ids, comparison, groups, 
     [lines, yLog, isWhole, kind.ceiling, low, high],
   );
   const legend = legendOf(lines, groups.visible);
-  const reason = emptyText(lines.length, isKnown, error, options);
+  const reason = emptyText(lines, isKnown, error, options);
   return (
     <PanelFrame
       title={title}
@@ -97,12 +97,13 @@ function cutText(cut: number): string {
 
 /** Return why there is no picture; null if there is one. */
 function emptyText(
-  count: number,
+  lines: readonly DrawnLine[],
   isKnown: boolean,
   error: Error | null,
   options: CurveOptions,
 ): string | null {
-  if (count) return null;
+  const isAbove0 = ({ points }: DrawnLine) => points.y.some((value) => value !== null && value > 0);
+  if (lines.length) return options.yLog && !lines.some(isAbove0) ? NO_LOG : null;
   if (error) return `The curves cannot be shown: ${error.message}.`;
   if (!isKnown) return "Loading …";
   if (options.axis !== "step")
