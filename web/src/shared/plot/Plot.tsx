@@ -13,7 +13,7 @@ import { hasPositive, hasValues, nextLine, NO_LOG, type View } from "./view";
 interface Props extends View {
   title: string;
   readout: string; // the values at the crosshair, or the newest ones, as text
-  empty?: string | null; // the text in the place of a chart without values; null: values are being loaded
+  empty?: string | null | undefined; // the text in the place of a chart without values; null: values are being loaded
   unit?: Unit; // of x
   height?: number;
   picture?: RefObject<Picture | null>; // makes the picture of a file

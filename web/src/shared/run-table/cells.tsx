@@ -10,14 +10,16 @@ import { type Cell, cellText, metricOf, titleOf } from "./columns";
 import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 
-const WIDTHS: Record<string, number> = {
-  name: 210,
-  state: 170,
-  tag: 110,
-  notes: 220,
-  owner: 80,
-  created: 90,
-};
+const WIDTHS = new Map(
+  Object.entries({
+    name: 210,
+    state: 170,
+    tag: 110,
+    notes: 220,
+    owner: 80,
+    created: 90,
+  }),
+);
 const NUMBER_PX = 110;
 const TEXT_PX = 100;
 
@@ -27,7 +29,7 @@ export function columnOf(field: string, names: FieldName[], now: number): RunCol
   return {
     field,
     title: titleOf(field),
-    width: WIDTHS[field] ?? (isNumeric ? NUMBER_PX : TEXT_PX),
+    width: WIDTHS.get(field) ?? (isNumeric ? NUMBER_PX : TEXT_PX),
     isNumeric,
     render: (row, cell, data) => renderCell(field, row, cell, data, now),
   };
