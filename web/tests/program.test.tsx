@@ -128,9 +128,10 @@ test("every series of a program has a chart, and the ranks of a series share one
   });
   const curves = within(screen.getByRole("region", { name: "Curves" }));
   expect(curves.getAllByRole("heading").map((heading) => heading.textContent)).toEqual([
-    "val/accuracy",
     "train loss",
     "epoch_time",
+    "▾ val/ 1 chart",
+    "val/accuracy",
   ]);
   expect(curves.getByRole("region", { name: "train loss" })).toHaveTextContent("rank 1 1.350");
 });

@@ -29,6 +29,17 @@ vi.stubGlobal(
     disconnect = () => undefined;
   },
 );
+// all of a page is in view
+vi.stubGlobal(
+  "IntersectionObserver",
+  class {
+    constructor(private readonly onSeen: (entries: { isIntersecting: boolean }[]) => void) {}
+    observe = () => {
+      this.onSeen([{ isIntersecting: true }]);
+    };
+    disconnect = () => undefined;
+  },
+);
 Object.defineProperty(document, "fonts", { value: { ready: Promise.resolve() }, configurable: true });
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;

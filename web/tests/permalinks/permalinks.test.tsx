@@ -93,7 +93,7 @@ test("a run's page has zoom, smoothing, log scales and the other run of the diff
   });
   openPage("/runs/7");
   const chart = await screen.findByRole("region", { name: "Loss" });
-  await userEvent.click(within(chart).getByRole("switch", { name: "smooth" }));
+  await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
   await userEvent.click(within(chart).getByRole("switch", { name: "log scale" }));
   act(() => {
     chartOf("loss")?.onRange?.([1, 2]);

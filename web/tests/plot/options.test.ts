@@ -1,18 +1,24 @@
 import uPlot from "uplot";
 import { expect, test } from "vitest";
 import { formatTick } from "@/shared/format/number";
+import { tickTexts, widthOf } from "@/shared/format/ticks";
+import { fullX } from "@/shared/plot/fullX";
 import { optionsFor } from "@/shared/plot/options";
 import type { View } from "@/shared/plot/view";
 
-const CHARACTER_PX = 7.2; // the widest digit of the font of the axes, at 12 px
-
 test("half of the widest tick of the x axis fits to the right of its end", () => {
   const view: View = { lines: [], aligned: { x: [0, 100_000], ys: [] }, tick: formatTick };
-  const options = optionsFor(view, () => view, { width: 400, height: 200 });
-  const right = options.padding?.[1];
-  const widest = Math.max(...[1000, 20_000, 100_000, 950_000, 2e6].map((x) => formatTick(x).length));
-  expect(formatTick(100_000)).toBe("100k");
-  expect(right).toBeGreaterThanOrEqual((widest * CHARACTER_PX) / 2);
+  const right = optionsFor(view, () => view, { width: 400, height: 200 }).padding?.[1];
+  if (typeof right !== "function") throw new Error("the padding is fixed");
+  const widthAt = right as (plot: uPlot) => number;
+  for (const [min, max] of [
+    [0, 100_000],
+    [1e9, 1e9 + 2000],
+  ] as const) {
+    const plot = { width: 400, scales: { x: { min, max } } } as unknown as uPlot;
+    const last = tickTexts([max - 500, max]).slice(-1);
+    expect(widthAt(plot)).toBeGreaterThanOrEqual(widthOf(last) / 2);
+  }
 });
 
 test("a chart of one point shows all of x, and follows a range that the reader chooses", () => {
@@ -25,4 +31,15 @@ test("a chart of one point shows all of x, and follows a range that the reader c
   expect([low, high]).not.toEqual([0, 2048]);
   expect(range(plot, low ?? 0, high ?? 0, "x")).toEqual([0, 2048]);
   expect(range(plot, 100, 3000, "x")).toEqual([100, 3000]);
+});
+
+test("an axis of x begins at 0, or with the first step of a run that starts late", () => {
+  const of = (x: number[], more: Partial<View> = {}) => fullX({ aligned: { x, ys: [] }, ...more });
+  expect(of([1, 500, 1000])).toEqual([0, 1000]);
+  expect(of([400, 1000])).toEqual([0, 1000]);
+  expect(of([1e9, 1e9 + 1990])).toEqual([1e9, 1e9 + 1990]);
+  expect(of([1e9 + 1000, 1e9 + 1990], { xMin: 1e9, xMax: 1e9 + 2000 })).toEqual([1e9, 1e9 + 2000]);
+  expect(of([2048])).toEqual([0, 2048]);
+  expect(of([-20, 10])).toEqual([-20, 10]);
+  expect(of([])).toEqual([0, 1]);
 });

@@ -1,10 +1,13 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
+import type { Column } from "@/shared/api/types";
+import { tickTexts } from "@/shared/format/ticks";
+import { kindOfValues, seriesKind } from "@/shared/series/catalog";
 import { bucketedSeries } from "../testing/curves";
 import { chartOf } from "../testing/fakeChart";
 import { openPage } from "../testing/openPage";
-import { anExperiment, aRunDetail, Service } from "../testing/service";
+import { anExperiment, aProgram, aRunDetail, Service } from "../testing/service";
 
 const COLUMN = { steps: [1, 2, 3], values: [3, 2, 1] };
 
@@ -24,36 +27,113 @@ function manySeries(count: number) {
   });
 }
 
-test("the 51st series of a run has a chart as well", async () => {
-  manySeries(51);
+test("the 51st series of a run has a chart as well, and none is left out", async () => {
+  manySeries(61);
   openPage("/runs/7");
-  const more = await screen.findByRole("region", { name: "More series" });
-  expect(within(more).getByRole("heading", { level: 2, name: "1 more series" })).toBeVisible();
-  expect(await within(more).findByRole("region", { name: "layer_049" })).toBeVisible();
+  const curves = await screen.findByRole("region", { name: "Curves" });
   await waitFor(() => {
-    expect(chartOf("layer_049")?.aligned.x).toEqual([1, 2, 3]);
+    expect(chartOf("layer_059")?.aligned.x).toEqual([1, 2, 3]);
   });
+  expect(within(curves).getAllByRole("region", { name: /layer_/ })).toHaveLength(60);
 });
 
-test("many more series are shown a page at a time, and a search finds one of them; the address has both", async () => {
+test("series beyond the first answer are asked for in parts, and a search finds one; the address has it", async () => {
   const service = manySeries(160);
   openPage("/runs/7");
-  const more = await screen.findByRole("region", { name: "More series" });
-  expect(await within(more).findByText("1 to 50 of 110")).toBeVisible();
-  expect(await within(more).findByRole("region", { name: "layer_049" })).toBeVisible();
-  await userEvent.click(within(more).getByRole("button", { name: "Next" }));
-  expect(window.location.search).toBe("?page=2");
-  expect(await within(more).findByRole("region", { name: "layer_099" })).toBeVisible();
-  await userEvent.type(within(more).getByRole("textbox", { name: "Find a series" }), "R_157");
-  expect(await within(more).findByRole("region", { name: "layer_157" })).toBeVisible();
-  expect(within(more).queryByRole("region", { name: "layer_099" })).toBeNull();
+  await waitFor(() => {
+    expect(chartOf("layer_158")).toBeDefined();
+  });
+  const asked = service.requests.filter((request) => request.includes("name=layer_"));
+  expect(asked).toHaveLength(3); // 50, 50 and 10
+  await userEvent.type(screen.getByRole("textbox", { name: /Find one of 163 charts/ }), "R_157");
+  expect(await screen.findByRole("region", { name: "layer_157" })).toBeVisible();
+  expect(screen.queryByRole("region", { name: "layer_099" })).toBeNull();
   expect(window.location.search).toBe("?find=R_157");
-  expect(service.requests).toContainEqual(expect.stringMatching(/name=layer_157&buckets/));
 });
 
 test("a run of few series has no search", async () => {
-  manySeries(20);
+  manySeries(5);
   openPage("/runs/7");
   expect(await screen.findByRole("region", { name: "Loss" })).toBeVisible();
-  expect(screen.queryByRole("region", { name: "More series" })).toBeNull();
+  expect(screen.queryByRole("textbox", { name: /^Find one/ })).toBeNull();
+});
+
+/** A program's run that reports these values. */
+function programOf(series: Record<string, Column>) {
+  return new Service({
+    "GET /runs/7": () =>
+      aRunDetail({
+        state: "done",
+        spec: aProgram(),
+        step: 1990,
+        series: Object.keys(series),
+        latest: Object.fromEntries(
+          Object.entries(series).map(([name, { values }]) => [name, values.at(-1) ?? 0]),
+        ),
+      }),
+    "GET /runs/7/curves": () => bucketedSeries(series),
+    "GET /experiments/3": () => anExperiment(),
+  });
+}
+
+test("series are in sections by their prefixes, with the names of the user; a section folds", async () => {
+  programOf({ "val/acc": COLUMN, plain: COLUMN, "train/loss": COLUMN, "train/loss/rank-1": COLUMN });
+  openPage("/runs/7");
+  const train = await screen.findByRole("region", { name: "train/" });
+  expect(within(train).getByRole("heading", { name: "train/loss" })).toBeVisible();
+  expect(screen.getByRole("heading", { name: "val/acc" })).toBeVisible();
+  const heads = screen.getAllByRole("heading", { level: 2 }).map((head) => head.textContent);
+  expect(heads.indexOf("plain")).toBeLessThan(heads.indexOf("val/acc"));
+  await userEvent.click(within(train).getByRole("button", { name: /train\// }));
+  expect(within(train).queryByRole("heading", { name: "train/loss" })).toBeNull();
+  expect(window.location.search).toBe("?folded=train%2F");
+  expect(screen.getByRole("heading", { name: "val/acc" })).toBeVisible();
+});
+
+test("metrics called as what every object has are curves like others", async () => {
+  const names = ["constructor", "toString", "hasOwnProperty", "__proto__", "valueOf"];
+  programOf(Object.fromEntries(["loss", ...names].map((name) => [name, COLUMN])));
+  openPage("/runs/7");
+  expect(await screen.findByRole("region", { name: "Loss" })).toBeVisible();
+  for (const name of names) {
+    expect(screen.getByRole("region", { name })).toBeVisible();
+    expect(chartOf(name)?.aligned.x).toEqual([1, 2, 3]);
+  }
+});
+
+test.each(["epoch", "trained_s", "slowest_rank", "checkpoint_bytes", "update_s"])(
+  "a program that reports %s alone has a chart of it: only the engine means something else by the name",
+  async (name) => {
+    programOf({ [name]: COLUMN });
+    openPage("/runs/7");
+    expect(await screen.findByRole("slider", { name: /, crosshair$/ })).toBeVisible();
+    expect(chartOf(name)?.aligned.ys[0]).toEqual([3, 2, 1]);
+    expect(screen.queryByText("The run reported no values.")).toBeNull();
+  },
+);
+
+test("accuracies of 90 to 95 are plain numbers that rise, and shares are percent", async () => {
+  programOf({ heldout_accuracy: { steps: [1, 2], values: [90, 95] } });
+  openPage("/runs/7");
+  const chart = await screen.findByRole("region", { name: "Held-out accuracy" });
+  expect(within(chart).getByText("95.00")).toBeVisible();
+  const view = chartOf("heldout_accuracy");
+  expect(view?.ceiling).toBeUndefined();
+  expect(view && tickTexts([90, 92, 94], view.tick)).toEqual(["90", "92", "94"]);
+  const accuracy = seriesKind("heldout_accuracy");
+  expect(kindOfValues(accuracy, [[0.5, 0.95]])).toBe(accuracy);
+  expect(kindOfValues(accuracy, [[0.5, 95]]).format(0.5)).toBe("0.5000");
+  expect([accuracy.format(0.95), accuracy.format(95)]).toEqual(["95.00%", "95.00"]);
+});
+
+test("a chart's head has the newest value as it was reported, and beside it the smoothed one; one switch for all", async () => {
+  const steps = Array.from({ length: 400 }, (_, at) => at + 1);
+  programOf({ noise: { steps, values: steps.map((step) => (step % 2 ? 1 : 3)) }, other: COLUMN });
+  openPage("/runs/7");
+  const chart = await screen.findByRole("region", { name: "noise" });
+  expect(within(chart).getByText("3.000")).toBeVisible();
+  expect(within(chart).getByText(/^smoothed [12]\.\d+$/)).toBeVisible();
+  await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
+  expect(within(chart).getByText("3.000")).toBeVisible();
+  expect(screen.queryByText(/^smoothed/)).toBeNull();
 });

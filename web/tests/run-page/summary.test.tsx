@@ -14,12 +14,12 @@ function open(change: Partial<RunDetail> = {}): void {
   openPage("/runs/7");
 }
 
-test("the figure of the samples per second is called a mean: the chart's head has the newest value", async () => {
+test("the figure of the samples per second is the mean of all steps, as mean(samples_per_s) of a query: the chart's head has the newest value", async () => {
   open();
   const chart = await screen.findByRole("region", { name: "Samples/s" });
   expect(within(chart).getByRole("heading").parentElement).toHaveTextContent("300");
   const metrics = within(screen.getByRole("region", { name: "Metrics" }));
-  expect(metrics.getByText("Mean samples/s").parentElement).toHaveTextContent(/150.*batch 64/);
+  expect(metrics.getByText("Mean samples/s").parentElement).toHaveTextContent(/200.*all steps, batch 64/);
   expect(metrics.queryByText("Samples/s")).toBeNull();
 });
 

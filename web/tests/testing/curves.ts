@@ -31,3 +31,8 @@ export function bucketedSeries(series: Record<string, Column>): { series: Record
 export function curve(...values: (number | null)[]): Curve {
   return grow(undefined, bucketed({ steps: values.map((_, at) => at + 1), values }));
 }
+
+/** Return curves by their names, as the page of a run has them. */
+export function seriesOf(curves: Record<string, Curve>): ReadonlyMap<string, Curve> {
+  return new Map(Object.entries(curves));
+}

@@ -1,7 +1,7 @@
 /** A row of the list: an experiment's name, progress and best accuracy. */
 import { Link } from "wouter";
 import type { ExperimentView } from "@/shared/api/types";
-import { formatPercent } from "@/shared/format/number";
+import { formatShare } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
@@ -66,7 +66,7 @@ function Best({ experiment, series }: { experiment: ExperimentView; series: stri
   const isAccuracy = series === HELDOUT_ACCURACY;
   return (
     <p className={styles.experimentBest}>
-      {isAccuracy && <span className={styles.accuracy}>{formatPercent(best)}</span>}
+      {isAccuracy && <span className={styles.accuracy}>{formatShare(best)}</span>}
       <span className="small muted">
         {" "}
         {isAccuracy

@@ -1,7 +1,7 @@
 /** The head of an experiment's page: its name, state and progress, its labels, and what may be done with it. */
 import { Link } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
-import { formatPercent } from "@/shared/format/number";
+import { formatShare } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { Labels } from "@/shared/labels/Labels";
 import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
@@ -96,7 +96,7 @@ function Progress({ experiment }: { experiment: ExperimentDetail }) {
       </div>
       {(base?.kind === "engine" || experiment.best_accuracy !== null) && (
         <p>
-          <span className={styles.bestAccuracy}>{formatPercent(experiment.best_accuracy)}</span>
+          <span className={styles.bestAccuracy}>{formatShare(experiment.best_accuracy)}</span>
           <span className="small muted">best held-out accuracy</span>
         </p>
       )}

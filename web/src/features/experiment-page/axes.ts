@@ -1,4 +1,5 @@
 /** The axes of an experiment: the parameters along which its runs differ. */
+import { ownValue } from "@/shared/api/own";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { axisNames, distinctTexts, valueKey, valueText } from "@/shared/format/value";
 
@@ -47,18 +48,20 @@ function searched({ spec }: ExperimentDetail): [string, unknown[]][] {
 
 /** Return a run's value at an axis. */
 export function axisValue(run: Pick<RunView, "values"> | undefined, axis: Axis): unknown {
-  return run && axis.path in run.values ? run.values[axis.path] : axis.base;
+  return run && Object.hasOwn(run.values, axis.path) ? run.values[axis.path] : axis.base;
 }
 
 /** Return the field of a document at a dotted path. */
 function fieldOf(document: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), document);
+  return path
+    .split(".")
+    .reduce<unknown>((at, name) => (isObject(at) ? ownValue(at, name) : undefined), document);
 }
 
 /** Return whether the complete value has every field of a value: {kind: sgd, momentum: 0.9} has those of {kind: sgd}. */
 function isPartOf(value: unknown, complete: unknown): boolean {
   if (!isObject(value) || !isObject(complete)) return valueKey(value) === valueKey(complete);
-  return Object.entries(value).every(([name, inner]) => isPartOf(inner, complete[name]));
+  return Object.entries(value).every(([name, inner]) => isPartOf(inner, ownValue(complete, name)));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -30,7 +30,6 @@ import { RemovalList } from "./history/RemovalList";
 import { RestartList } from "./history/RestartList";
 import { StateTimeline } from "./history/StateTimeline";
 import { UnreadNote } from "./history/UnreadNote";
-import { MoreSeries } from "./more/MoreSeries";
 import { ProgramPanel } from "./program/ProgramPanel";
 import { StacksPanel } from "./program/StacksPanel";
 import { ReproductionPanel } from "./reproduction/ReproductionPanel";
@@ -108,7 +107,6 @@ function Charts({ run, points }: { run: RunDetail; points: Points }) {
     <CurveTabs run={run} action={<AddToReport blocks={() => blocksOfRun(run, series)} />} axis={place.axis}>
       <RunCurves {...{ run, points, range, place }} finer={finer.series} />
       <StepTimePanel {...{ run, series, range, place }} />
-      <MoreSeries {...{ run, points, range, place }} />
     </CurveTabs>
   );
 }

@@ -102,6 +102,29 @@ function countBelow(steps: number[], step: number): number {
   return at < 0 ? steps.length : at;
 }
 
+/** Return the sum over the points of some buckets, and their number; a bucket has the mean of its points. */
+export function sumOf(
+  curve: Curve | undefined,
+  from = 0,
+  to = Number.POSITIVE_INFINITY,
+): { sum: number; count: number } {
+  const { counts, mean } = curve ?? { counts: [], mean: { values: [] } };
+  let [sum, count] = [0, 0];
+  for (const [at, size] of counts.slice(from, to).entries()) {
+    const value = mean.values[from + at];
+    if (typeof value !== "number") continue;
+    sum += value * size;
+    count += size;
+  }
+  return { sum, count };
+}
+
+/** Return the mean of all points, whatever the buckets; null without a value. */
+export function meanOf(curve: Curve | undefined): number | null {
+  const { sum, count } = sumOf(curve);
+  return count ? sum / count : null;
+}
+
 /** Return the mean over about the last `points` points, null without a value. */
 export function recentMean(curve: Curve | undefined, points: number): number | null {
   let [count, inverse] = [0, 0];

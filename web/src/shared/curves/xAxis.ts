@@ -33,6 +33,11 @@ export const X_UNITS: Record<XAxis, Unit> = {
   device_hours: "device-hours",
 };
 
+/** Return whether the places on an axis are whole numbers. */
+export function isCounted(axis: XAxis): boolean {
+  return axis === "step" || axis === "samples";
+}
+
 const HOUR_S = 3600;
 
 /** Return the axis that a text of the address names; the steps without one. */

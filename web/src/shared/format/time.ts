@@ -1,4 +1,6 @@
 /** Times and durations as text. */
+import { digitsOf } from "./number";
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -21,12 +23,13 @@ export function formatRoughly(seconds: number): string {
   return `${Math.round(seconds / DAY)} d`;
 }
 
-/** Return the time of a step: 12.3 ms, 1.23 s. */
-export function formatStepTime(seconds: number | null | undefined): string {
+/** Return the time of a step: 12.3 ms, 1.23 s; of a tick with as many digits as its distance from the next one needs. */
+export function formatStepTime(seconds: number | null | undefined, distance?: number): string {
   if (seconds === null || seconds === undefined) return "–";
-  return seconds < 1
-    ? `${Number((seconds * 1000).toPrecision(3))} ms`
-    : `${Number(seconds.toPrecision(3))} s`;
+  const digits = Math.max(3, digitsOf(seconds, distance));
+  return Math.abs(seconds) < 1
+    ? `${Number((seconds * 1000).toPrecision(digits))} ms`
+    : `${Number(seconds.toPrecision(digits))} s`;
 }
 
 export function formatAge(from: string, now: number): string {

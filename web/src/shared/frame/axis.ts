@@ -1,5 +1,5 @@
 /** An axis of a picture: positions and ticks, linear or logarithmic. */
-import { bounded } from "@/shared/plot/bounds";
+import { bounded, isFlat } from "@/shared/plot/bounds";
 import { linearPosition, type Position, roundTicks } from "@/shared/plot/scales";
 
 export interface Axis {
@@ -31,11 +31,10 @@ export function padded({ low, high }: Extent, isLog: boolean, share = 0.05): Ext
   if (isLog) {
     const ratio = high / low;
     const wide = Number.isFinite(ratio) ? ratio ** share : high ** share / low ** share;
-    const factor = high > low ? wide : 2;
+    const factor = isFlat(low, high) ? 2 : wide;
     return extent(Math.max(low / factor, Number.MIN_VALUE), high * factor);
   }
-  const span = high - low;
-  const margin = Number.isFinite(span) ? (span || Math.abs(high) || 1) * share : high * share - low * share;
+  const margin = isFlat(low, high) ? (Math.abs(high) || 1) * share : high * share - low * share;
   return extent(low - margin, high + margin);
 }
 
@@ -57,10 +56,10 @@ export function axisOf(
   isLog: boolean,
   from: number,
   to: number,
-  { count, unit = 1 }: { count: number; unit?: number },
+  { count, unit = 1, isWhole = false }: { count: number; unit?: number; isWhole?: boolean },
 ): Axis {
   if (!isLog) {
-    const ticks = roundTicks(low / unit, high / unit, count).map((tick) => tick * unit);
+    const ticks = roundTicks(low / unit, high / unit, count, isWhole).map((tick) => tick * unit);
     const [at, of] = [linearPosition(low, high, from, to), linearPosition(from, to, low, high)];
     return { low, high, at, of, ticks };
   }

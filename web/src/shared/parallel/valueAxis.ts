@@ -1,4 +1,5 @@
 /** An axis of parallel coordinates: numbers or words, with the place of each value in pixels. */
+import { type Tick, tickTexts } from "@/shared/format/ticks";
 import { axisOf, extentOf, padded } from "@/shared/frame/axis";
 import type { Position } from "@/shared/plot/scales";
 
@@ -9,7 +10,7 @@ export interface ValueAxis {
 
 interface Texts {
   unit: (high: number) => number; // in which ticks are round numbers, for values up to `high`
-  tick: (value: number) => string;
+  tick: Tick;
   word: (value: unknown) => string;
 }
 
@@ -37,10 +38,11 @@ function numberAxis(values: readonly number[], from: number, to: number, { unit,
   const isLog = extent.low > 0 && extent.high / extent.low > 100;
   const shown = extent.high > extent.low ? extent : padded(extent, isLog);
   const axis = axisOf(shown, isLog, from, to, { count: 4, unit: unit(shown.high) });
-  const distinct = [...new Set(values)];
+  const distinct = [...new Set(values)].sort((one, other) => one - other);
   const ticks = distinct.length <= 6 ? distinct : axis.ticks;
+  const shownTexts = tickTexts(ticks, tick);
   return {
-    ticks: ticks.map((value) => ({ at: axis.at(value), text: tick(value) })),
+    ticks: ticks.map((value, at) => ({ at: axis.at(value), text: shownTexts[at] ?? "" })),
     place: (value) => (typeof value === "number" ? axis.at(value) : null),
   };
 }

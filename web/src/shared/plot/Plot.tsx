@@ -6,13 +6,14 @@ import { classNames } from "@/shared/page/classNames";
 import styles from "./Plot.module.css";
 import type { Chart } from "./chart";
 import { chartPicture } from "./chartPicture";
+import { ChartBoundary } from "./ChartBoundary";
 import { useChart } from "./useChart";
-import { hasValues, nextLine, type View } from "./view";
+import { hasPositive, hasValues, nextLine, NO_LOG, type View } from "./view";
 
 interface Props extends View {
   title: string;
   readout: string; // the values at the crosshair, or the newest ones, as text
-  empty?: string | null; // the text in the place of a chart without values; null: values are being loaded
+  empty?: string | null | undefined; // the text in the place of a chart without values; null: values are being loaded
   unit?: Unit; // of x
   height?: number;
   picture?: RefObject<Picture | null>; // makes the picture of a file
@@ -39,16 +40,31 @@ const ZOOMS: Record<string, number> = { "+": 0.5, "=": 0.5, "-": 2 };
 const LINE_STEPS: Record<string, 1 | -1> = { ArrowUp: -1, ArrowDown: 1 };
 
 export function Plot({ empty = "No value reported.", height = 200, ...chart }: Props) {
-  if (empty === null || hasValues(chart)) return <DrawnPlot {...chart} height={height} />;
-  return (
+  const reason = empty !== null && !hasValues(chart) ? empty : logReason(chart);
+  const nothing = (text: string) => (
     <p className={classNames("muted", styles.noValues)} style={{ height }}>
-      {empty}
+      {text}
     </p>
+  );
+  if (reason !== null) return nothing(reason);
+  return (
+    <ChartBoundary
+      of={chart.aligned}
+      fallback={(error) => nothing(`This chart cannot be drawn: ${error.message}.`)}
+    >
+      <DrawnPlot {...chart} height={height} />
+    </ChartBoundary>
   );
 }
 
+/** Return why a logarithmic chart is empty; null if it is not. */
+function logReason(chart: View): string | null {
+  const isEmpty = chart.logarithmic && chart.aligned.x.length > 0 && !hasPositive(chart);
+  return isEmpty ? NO_LOG : null;
+}
+
 function DrawnPlot({ title, readout, unit = "step", height, picture, ...data }: Omit<Props, "empty">) {
-  const view: View = { ...data, isTime: unit === "s" };
+  const view: View = { ...data, isTime: unit === "s", isCounted: unit === "step" || unit === "samples" };
   const { host, chart, index, zoomed } = useChart(view);
   useImperativeHandle(picture, () => () => {
     const shown = chart.current?.shown();

@@ -1,12 +1,13 @@
 /** A uPlot that follows a changing view: new points without flicker, highlights without a rebuild. */
 import uPlot from "uplot";
 import type { StepRange } from "@/shared/curves/view";
+import { token } from "@/shared/theme/theme";
 import type { Shown } from "./chartPicture";
 import { drawDense, isDense, type LineStyle } from "./dense/lines";
 import { drawHighlight } from "./highlight";
-import { isHuge } from "./huge";
 import { drawMarks, drawNotFinite, drawRestarts } from "./marks";
-import { fullX, optionsFor, token } from "./options";
+import { fullX } from "./fullX";
+import { optionsFor } from "./options";
 import type { View } from "./view";
 import { listenForMoves } from "./zoom/drags";
 import { moved, type Range, rounded, scaled } from "./zoom/range";
@@ -274,13 +275,15 @@ function isZoomed(plot: uPlot, view: View): boolean {
 
 /** Return whether a view has other points or another range than the view before. */
 function hasNewRange(before: View, view: View): boolean {
-  return before.aligned !== view.aligned || before.xMax !== view.xMax || before.yRange !== view.yRange;
+  return (
+    before.aligned !== view.aligned || !isSame(fullX(before), fullX(view)) || before.yRange !== view.yRange
+  );
 }
 
 /** Return the parts of a view that need a new uPlot when they change. */
 function shape(view: View): string {
   const lines = view.lines.map((line) => [line.key, line.dash, line.fill, line.dots, line.behind]);
-  const axes = [view.logarithmic, view.ceiling, view.isTime, isHuge(view.aligned.ys)];
+  const axes = [view.logarithmic, view.ceiling];
   return JSON.stringify([lines, axes, view.sync, view.selectsNearest]);
 }
 

@@ -1,10 +1,11 @@
 /** A chart as an SVG picture, in the range that it shows: lines, marks and axes, for a file. */
 import { element, text } from "@/shared/files/picture";
-import { type Axis, axisOf, timeUnit } from "@/shared/frame/axis";
+import { type Axis, axisOf } from "@/shared/frame/axis";
 import { valueAt, type Values } from "@/shared/curves/column";
-import { formatTick } from "@/shared/format/number";
-import { formatDuration } from "@/shared/format/time";
-import { token } from "./options";
+import { tickTexts, widthOf } from "@/shared/format/ticks";
+import { token } from "@/shared/theme/theme";
+import { xTexts, xTicks } from "./plotAxes";
+import { linearPosition } from "./scales";
 import { type Line, type View, visibleLines } from "./view";
 import type { Range } from "./zoom/range";
 
@@ -15,16 +16,18 @@ export interface Shown {
 }
 
 const [WIDTH, HEIGHT] = [900, 420];
-const BOX = { left: 64, right: WIDTH - 20, top: 16, bottom: HEIGHT - 44 };
+const BOX = { right: WIDTH - 20, top: 16, bottom: HEIGHT - 44 };
+const LEFT = 64; // of the data; more for long texts of y
 const SIGN = 4; // half the size of a sign
 
 export function chartPicture(view: View, { x, y }: Shown, unit: string): SVGSVGElement {
-  const { left, right, top, bottom } = BOX;
-  const across = view.isTime ? { count: 6, unit: timeUnit(x[1]) } : { count: 8 };
-  const xAxis = axisOf({ low: x[0], high: x[1] }, false, left, right, across);
+  const { right, top, bottom } = BOX;
   const yAxis = axisOf({ low: y[0], high: y[1] }, view.logarithmic ?? false, bottom, top, { count: 6 });
+  const left = Math.max(LEFT, widthOf(tickTexts(yAxis.ticks, view.tick)) + 12);
+  const across = { low: x[0], high: x[1], at: linearPosition(x[0], x[1], left, right) };
+  const xAxis = { ...across, ticks: xTicks(x[0], x[1], right - left, view) };
   const svg = element("svg", { width: WIDTH, height: HEIGHT });
-  svg.append(...grid(xAxis, yAxis, view, unit));
+  svg.append(...grid(xAxis, yAxis, left, view), unitOf(unit));
   // an inner picture cuts what is outside the axes
   const area = { x: left, y: top, width: right - left, height: bottom - top };
   const inner = element("svg", { ...area, viewBox: Object.values(area).join(" ") });
@@ -39,26 +42,33 @@ export function chartPicture(view: View, { x, y }: Shown, unit: string): SVGSVGE
   return svg as SVGSVGElement;
 }
 
-function grid(x: Axis, y: Axis, view: View, unit: string): SVGElement[] {
-  const [stroke, fill] = [token("--hairline"), token("--muted")];
-  const { left, right, top, bottom } = BOX;
-  const small = { fill, "font-size": 12 };
-  const duration = (value: number) => (value ? formatDuration(value) : "0");
-  const tick = view.isTime ? duration : formatTick;
+type Drawn = Pick<Axis, "at" | "ticks">;
+
+function grid(x: Drawn, y: Drawn, left: number, view: View): SVGElement[] {
+  const stroke = token("--hairline");
+  const { right, top, bottom } = BOX;
+  const texts = { x: xTexts(x.ticks, view), y: tickTexts(y.ticks, view.tick) };
   return [
-    ...y.ticks.flatMap((value) => [
+    ...y.ticks.flatMap((value, index) => [
       element("line", { x1: left, x2: right, y1: y.at(value), y2: y.at(value), stroke }),
-      text(view.tick(value), { ...small, x: left - 8, y: y.at(value) + 4, "text-anchor": "end" }),
+      text(texts.y[index] ?? "", { ...small(), x: left - 8, y: y.at(value) + 4, "text-anchor": "end" }),
     ]),
-    ...x.ticks.flatMap((value) => [
+    ...x.ticks.flatMap((value, index) => [
       element("line", { x1: x.at(value), x2: x.at(value), y1: top, y2: bottom, stroke }),
-      text(tick(value), { ...small, x: x.at(value), y: bottom + 17, "text-anchor": "middle" }),
+      text(texts.x[index] ?? "", { ...small(), x: x.at(value), y: bottom + 17, "text-anchor": "middle" }),
     ]),
-    text(unit, { ...small, x: right, y: bottom + 36, "text-anchor": "end" }),
   ];
 }
 
-function pathOf(line: Line, xs: readonly number[], values: Values, x: Axis, y: Axis): SVGElement {
+function unitOf(unit: string): SVGElement {
+  return text(unit, { ...small(), x: BOX.right, y: BOX.bottom + 36, "text-anchor": "end" });
+}
+
+function small() {
+  return { fill: token("--muted"), "font-size": 12 };
+}
+
+function pathOf(line: Line, xs: readonly number[], values: Values, x: Drawn, y: Drawn): SVGElement {
   const known = values.flatMap((value, at) =>
     value === undefined ? [] : [[x.at(xs[at] ?? 0), value === null ? Number.NaN : y.at(value)] as const],
   );
@@ -87,7 +97,7 @@ function closed(path: string, known: readonly Point[]): string {
 }
 
 /** Rings where the run resumed, crosses where a value is not finite. */
-function signsOf(view: View, { color, behind }: Line, at: number, x: Axis, y: Axis): SVGElement[] {
+function signsOf(view: View, { color, behind }: Line, at: number, x: Drawn, y: Drawn): SVGElement[] {
   const rings = (view.restarts?.[at] ?? []).flatMap((place) => {
     const value = valueAt(view.aligned.x, view.aligned.ys[at] ?? [], place);
     if (value === null || Number.isNaN(y.at(value))) return [];

@@ -1,24 +1,11 @@
 /** The options of uPlot for a view. */
 import uPlot from "uplot";
-import { formatTick } from "@/shared/format/number";
-import { formatDuration } from "@/shared/format/time";
 import { pathOf } from "./dense/lines";
 import { nearestIndex } from "./hover";
-import { bounded } from "./bounds";
-import { hugeTicks, isHuge, paddedRange } from "./huge";
+import { bounded, isFlat, paddedRange } from "./bounds";
+import { fullX } from "./fullX";
+import { lastLabelWidth, xAxis, yAxis } from "./plotAxes";
 import type { Line, View } from "./view";
-
-const FONT = '12px "Plex", system-ui, sans-serif';
-// seconds between two ticks: round parts and multiples of minutes, hours and days
-const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
-const TIME_STEPS = [
-  ...[0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30],
-  ...[1, 2, 5, 10, 20, 30].map((count) => count * MINUTE),
-  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
-  ...[1, 2, 5, 10, 20, 50, 100].map((count) => count * DAY),
-];
-const Y_SPACE = 34; // pixels between two ticks
-const AXIS_WIDTH = 52; // the same in all charts, so that their x axes align
 
 /** Return the options for `view`; `current` returns the view at the time of drawing. */
 export function optionsFor(
@@ -31,7 +18,7 @@ export function optionsFor(
     : null;
   return {
     ...size,
-    padding: [10, 22, 0, 0], // half of the widest last tick, "100k", is on the right of the axis
+    padding: [10, (plot) => lastLabelWidth(plot, current()) / 2, 0, 0], // a half of the last tick is right of the axis
     legend: { show: false },
     focus: { alpha: 1 },
     cursor: {
@@ -47,7 +34,7 @@ export function optionsFor(
       ...(sync ? { sync } : {}),
     },
     scales: { x: xScale(current), y: yScale(view, current) },
-    axes: [xAxis(view.isTime ?? false), yAxis(view, current)],
+    axes: [xAxis(current), yAxis(current)],
     series: [{}, ...view.lines.map((line, index) => series(line, index, current))],
     bands: bands(view),
   };
@@ -80,11 +67,6 @@ function bands(view: View): uPlot.Band[] {
   return filled.slice(1).map((above, index) => ({ series: [above, filled[index] ?? 0] }));
 }
 
-/** Return the full range of x, from 0: charts agree although their series have different steps. */
-export function fullX(view: View): [number, number] {
-  return [0, Math.max(view.xMax ?? 0, view.aligned.x.at(-1) ?? 0) || 1];
-}
-
 function xScale(current: () => View): uPlot.Scale {
   return {
     time: false,
@@ -108,14 +90,13 @@ function isOfOnePoint(x: ArrayLike<number>, low: number, high: number): boolean 
 
 function yScale(view: View, current: () => View): uPlot.Scale {
   if (view.logarithmic) return logarithmicScale();
-  const floor = { pad: 0.08, soft: 0, mode: view.lines.some((line) => line.fill) ? 1 : 3 } as const;
-  const top = view.ceiling === undefined ? { pad: 0.08 } : { pad: 0.08, hard: view.ceiling };
+  const fromZero = view.lines.some((line) => line.fill);
   return {
     range: (_, low, high) => {
       // no value yet: an empty frame
       if (!Number.isFinite(low)) return [0, 1];
       const [from, to] = within(current().yRange, low, high);
-      return paddedRange(from, to, { min: floor, max: { mode: 0, soft: 0, ...top } });
+      return paddedRange(from, to, { fromZero, ceiling: view.ceiling });
     },
   };
 }
@@ -130,36 +111,9 @@ function logarithmicScale(): uPlot.Scale {
   return {
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- uPlot declares a const enum in its types only
     distr: 3,
-    range: (_, low, high) => (low > 0 ? bounded(low / 1.12, high * 1.12) : [0.1, 1]),
+    range: (_, low, high) => {
+      if (!(low > 0)) return [0.1, 1];
+      return isFlat(low, high) ? bounded(low / 2, high * 2) : bounded(low / 1.12, high * 1.12);
+    },
   };
-}
-
-function xAxis(isTime: boolean): uPlot.Axis {
-  const axis = { ...axisStyle(), size: 28, gap: 6, space: 70 };
-  if (!isTime) return { ...axis, values: (_, steps) => steps.map(formatTick) };
-  const text = (seconds: number) => (seconds ? formatDuration(seconds) : "0");
-  return { ...axis, space: 90, incrs: TIME_STEPS, values: (_, places) => places.map(text) };
-}
-
-function yAxis(view: View, current: () => View): uPlot.Axis {
-  // uPlot passes null for the minor ticks of a logarithmic axis
-  const values = (_: uPlot, at: (number | null)[]) =>
-    at.map((value) => (value === null ? "" : current().tick(value)));
-  const huge = isHuge(view.aligned.ys) ? hugeTicks(view.logarithmic ?? false, Y_SPACE) : {};
-  return { ...axisStyle(), size: AXIS_WIDTH, gap: 6, space: Y_SPACE, values, ...huge };
-}
-
-function axisStyle(): uPlot.Axis {
-  const line = () => token("--hairline");
-  return {
-    font: FONT,
-    stroke: () => token("--muted"),
-    grid: { stroke: line, width: 1 },
-    ticks: { show: false },
-    border: { show: false },
-  };
-}
-
-export function token(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name);
 }

@@ -12,19 +12,29 @@ export function linearPosition(low: number, high: number, from: number, to: numb
   };
 }
 
-/** Return about `count` round numbers from `low` to `high`. */
-export function roundTicks(low: number, high: number, count: number): number[] {
-  if (!(high > low)) return [low];
+/** Return about `count` round numbers from `low` to `high`, whole ones where x is counted; never more than fit. */
+export function roundTicks(low: number, high: number, count: number, isWhole = false): number[] {
   const parts = Math.max(2, count);
   const raw = Number.isFinite(high - low) ? (high - low) / Math.max(1, count) : high / parts - low / parts;
+  if (!(raw > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
+  const exact = power * ([1, 2, 5].find((factor) => factor * power >= raw) ?? 10);
+  const step = isWhole ? Math.max(1, exact) : exact;
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  const ticks = Array.from({ length: last - first + 1 }, (_, index) =>
-    Number(((first + index) * step).toPrecision(12)),
+  const ticks = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
+    rounded((first + index) * step, step),
   );
-  return ticks.filter(Number.isFinite);
+  // steps below the precision of the numbers fall together
+  return [...new Set(ticks)].filter(Number.isFinite);
+}
+
+const MOST_DECIMALS = 100; // of toFixed
+
+/** Return a multiple of a step without the error of its product. */
+function rounded(value: number, step: number): number {
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return Number(decimals > MOST_DECIMALS ? value.toPrecision(12) : value.toFixed(decimals));
 }
 
 /** Return the values whose texts do not overlap, `gap` pixels apart: the first, the last, and others between them. */

@@ -2,6 +2,7 @@
 import type { Aligned } from "@/shared/curves/column";
 import type { NotFinite } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
+import type { Tick } from "@/shared/format/ticks";
 
 export interface Line {
   key: string;
@@ -16,7 +17,7 @@ export interface Line {
 export interface View {
   lines: Line[];
   aligned: Aligned;
-  tick: (value: number) => string;
+  tick: Tick; // of y
   logarithmic?: boolean;
   ceiling?: number;
   yRange?: { low: number; high: number } | null; // of y; values beyond it are cut off
@@ -24,6 +25,8 @@ export interface View {
   restarts?: readonly (readonly number[])[]; // of each line: x positions from which its run resumed
   notFinite?: readonly (readonly NotFinite[])[]; // of each line: where its value is NaN or infinite
   isTime?: boolean; // x is in seconds
+  isCounted?: boolean; // x is a number of steps or samples: a part of one has no tick
+  xMin?: number; // the first x of the charts of the page
   xMax?: number; // the x axis ends here or later
   sync?: string; // charts with the same name share crosshair and zoom
   hidden?: ReadonlySet<string>;
@@ -44,6 +47,14 @@ export function hasValues({ aligned, notFinite }: Pick<View, "aligned" | "notFin
     aligned.ys.some((values) => values.some((value) => typeof value === "number")) ||
     (notFinite?.some((places) => places.length > 0) ?? false)
   );
+}
+
+/** What stands in the place of a logarithmic chart without a value that it can show. */
+export const NO_LOG = "No value is above 0, and a log scale has no others.";
+
+/** Return whether a chart has a value that a logarithmic axis can show. */
+export function hasPositive({ aligned }: Pick<View, "aligned">): boolean {
+  return aligned.ys.some((values) => values.some((value) => typeof value === "number" && value > 0));
 }
 
 /** Return the lines that are not hidden. */

@@ -49,7 +49,7 @@ export function robustRange(ys: Values[]): YRange | null {
 }
 
 /** Return the value beyond which one of the values is far out. */
-function fence(values: number[]): number {
+export function fence(values: number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const quartile = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
   const [q1, q3] = [quartile(0.25), quartile(0.75)];

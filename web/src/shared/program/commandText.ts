@@ -35,7 +35,7 @@ function flatten(parameters: Values, prefix = ""): Values {
 function fill(text: string, values: Values, isShell: boolean): string {
   return text.replace(PLACEHOLDER, (found: string, name: string | undefined, at: number) => {
     if (name === undefined) return found.slice(1, -1);
-    if (!(name in values) || (isShell && text[at - 1] === "$")) return found; // ${lr} is a variable of bash
+    if (!Object.hasOwn(values, name) || (isShell && text[at - 1] === "$")) return found; // ${lr} is a variable of bash
     const value = values[name];
     const written = typeof value === "number" ? inDigits(value) : asText(value);
     if (!isShell) return written;

@@ -11,7 +11,7 @@ import { type Cell, cellText, metricOf, titleOf } from "./columns";
 import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 
-const WIDTHS: Record<string, number> = { name: 120, state: 130, tag: 80, owner: 70, created: 100 };
+const WIDTHS = new Map(Object.entries({ name: 120, state: 130, tag: 80, owner: 70, created: 100 }));
 const NUMBER_PX = 90;
 const TEXT_PX = 80;
 
@@ -21,7 +21,7 @@ export function columnOf(field: string, names: FieldName[], now: number): RunCol
   return {
     field,
     title: titleOf(field),
-    width: WIDTHS[field] ?? (isNumeric ? NUMBER_PX : TEXT_PX),
+    width: WIDTHS.get(field) ?? (isNumeric ? NUMBER_PX : TEXT_PX),
     isNumeric,
     ...(isText(field, names) && { textOf: (row, cell) => textOf(field, row, cell) }),
     render: (row, cell, data) => renderCell(field, row, cell, data, now),

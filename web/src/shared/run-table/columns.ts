@@ -24,7 +24,11 @@ export const DEFAULT_COLUMNS = [
   "duration",
   "created",
 ];
-const TITLES: Record<string, string> = { name: "experiment", experiment: "experiment id", tag: "tags" };
+const TITLES = new Map([
+  ["name", "experiment"],
+  ["experiment", "experiment id"],
+  ["tag", "tags"],
+]);
 const FIGURE = /^(\w+)\((.+)\)$/;
 
 /** Return whether any run has the field of a column. */
@@ -56,7 +60,7 @@ export function titleOf(column: string): string {
   if (found)
     return `${found[1] === "last" ? "" : `${found[1] ?? ""} `}${seriesTitle(metricOf(column) ?? "")}`;
   if (column === "loss") return "loss";
-  return TITLES[column] ?? (column.split(".").at(-1) === "kind" ? column.replace(".kind", "") : column);
+  return TITLES.get(column) ?? (column.split(".").at(-1) === "kind" ? column.replace(".kind", "") : column);
 }
 
 function seriesTitle(metric: string): string {

@@ -1,5 +1,15 @@
 /** The catalog of series: title, format and axis of each. A user's own series take their names as titles. */
-import { formatCount, formatMemory, formatNumber, formatPercent, formatTick } from "@/shared/format/number";
+import {
+  formatCount,
+  formatMemory,
+  formatNumber,
+  formatPercent,
+  formatShare,
+  formatTick,
+  isShare,
+} from "@/shared/format/number";
+import type { Values } from "@/shared/curves/column";
+import type { Tick } from "@/shared/format/ticks";
 import { formatStepTime } from "@/shared/format/time";
 import { baseOf, rankOf, withoutRanks } from "./ranks";
 import { type SystemSeries, systemOf } from "./system";
@@ -30,13 +40,13 @@ export interface SeriesKind {
   title: string;
   format: (value: number | null | undefined) => string;
   unit?: string; // follows the title where the title does not name it
-  tick?: (value: number) => string; // a value of the axis; default: a short number
+  tick?: Tick; // a value of the axis; default: a short number
   ceiling?: number; // the maximum of all values
   logarithmic?: boolean; // offer a logarithmic axis
   noisy?: boolean; // offer smoothing: the series has one value per step
 }
 
-const percentTick = (value: number) => `${formatTick(value * 100)}%`;
+const percentTick: Tick = (value, distance = 0) => `${formatTick(value * 100, distance * 100)}%`;
 const TIME = { unit: "s", tick: formatStepTime };
 
 /** The known series in the order of the page. */
@@ -44,7 +54,7 @@ const KNOWN: SeriesKind[] = [
   {
     name: HELDOUT_ACCURACY,
     title: "Held-out accuracy",
-    format: formatPercent,
+    format: formatShare,
     unit: "%",
     tick: percentTick,
     ceiling: 1,
@@ -81,7 +91,7 @@ export function seriesKind(name: string): SeriesKind {
 function systemKind({ name, host, device, metric }: SystemSeries): SeriesKind {
   const title = device ? `${host} ${device}` : host;
   if (metric === "cpu" || metric === "busy")
-    return { name, title, format: (share) => formatPercent(share, 1), ceiling: 1 };
+    return { name, title, format: (share) => formatPercent(share, 1), tick: percentTick, ceiling: 1 };
   if (metric.endsWith("bytes")) return { name, title, format: formatMemory, tick: formatMemory };
   if (metric.endsWith("bytes_per_s")) {
     const format = (rate: number | null | undefined) =>
@@ -105,18 +115,27 @@ export function titleWithUnit({ title, unit }: SeriesKind): string {
   return unit ? `${title}, ${unit}` : title;
 }
 
+/** Return the kind that suits all values of a series: "accuracies" of 90 to 95 are plain numbers, and no shares. */
+export function kindOfValues(kind: SeriesKind, columns: readonly Values[]): SeriesKind {
+  const isNoShare = (value: Values[number]) => typeof value === "number" && !isShare(value);
+  if (kind.ceiling !== 1 || !columns.some((values) => values.some(isNoShare))) return kind;
+  const { name, title } = kind;
+  return { name, title, format: formatNumber };
+}
+
 // the checkpoint advice shows these
 export const CHECKPOINT_SERIES = ["checkpoint_stall_s", "checkpoint_write_s", "checkpoint_bytes"];
-// series that are no curves: an x axis, a total, and the number of a rank
+// series of the engine that are no curves: an x axis, a total, and the number of a rank
 const NO_CURVES = new Set([EPOCH, TRAINED_S, SLOWEST_RANK, ...CHECKPOINT_SERIES]);
 
-export function hasCurve(name: string): boolean {
-  return !NO_CURVES.has(name) && !systemOf(name);
+/** Return whether a series has a chart; of a program each one has, whatever the engine means by its name. */
+export function hasCurve(name: string, isEngine: boolean): boolean {
+  return !(isEngine && NO_CURVES.has(name)) && !systemOf(name);
 }
 
 /** Return the series of `names` that have a chart, known ones first, and one for all ranks of a series. */
-export function chartSeries(names: Iterable<string>): SeriesKind[] {
-  const present = new Set(withoutRanks(names).filter(hasCurve));
+export function chartSeries(names: Iterable<string>, isEngine: boolean): SeriesKind[] {
+  const present = new Set(withoutRanks(names).filter((name) => hasCurve(name, isEngine)));
   const own = [...present].filter((name) => !BY_NAME.has(name)).sort();
   return [...KNOWN.filter((kind) => present.has(kind.name)), ...own.map(seriesKind)];
 }

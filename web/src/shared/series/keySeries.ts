@@ -22,18 +22,19 @@ import { withoutRanks } from "./ranks";
 const BEST = [LOSS, HELDOUT_ACCURACY, HELDOUT_LOSS];
 const QUALITY = /loss|acc|error|score|perplexity|reward|return|bleu|auc|f1/i;
 const SPEEDS = [SAMPLES_PER_S, BATCH, RATE];
-// other parts of the pages show these
-const ELSEWHERE = new Set([
+// the details of a training; of a program that reports nothing else they are what it reports
+const DETAILS = new Set([
   ...[COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S, SLOWEST_RANK],
   ...[EPOCH, TRAINED_S, PEAK_MEMORY_BYTES, ...CHECKPOINT_SERIES],
 ]);
 
-/** Return at most `count` of the names: known ones first, then measures of quality, then the others as reported. */
+/** Return at most `count` of the names: known ones first, then measures of quality, then the others as reported, details last. */
 export function keySeries(names: Iterable<string>, count: number): string[] {
-  const present = withoutRanks(names).filter((name) => !ELSEWHERE.has(name));
+  const present = withoutRanks(names);
   const rank = (name: string) => {
     if (BEST.includes(name)) return BEST.indexOf(name);
     if (SPEEDS.includes(name)) return BEST.length + 2;
+    if (DETAILS.has(name)) return BEST.length + 3;
     return BEST.length + (QUALITY.test(name) ? 0 : 1);
   };
   return present.toSorted((one, other) => rank(one) - rank(other)).slice(0, count);

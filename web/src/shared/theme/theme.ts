@@ -44,3 +44,8 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
+
+/** Return the value of a token of CSS, for pictures that CSS does not reach: `token("--muted")`. */
+export function token(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name);
+}

@@ -1,7 +1,9 @@
 /** The picture of curves: bands, pale raw curves, lines, and the point that the reader has chosen. */
 import { memo, useId, useMemo, useState } from "react";
 import { formatNumber, formatTick } from "@/shared/format/number";
+import { type Tick, tickTexts, widthOf } from "@/shared/format/ticks";
 import { formatDuration } from "@/shared/format/time";
+import { startOfX } from "@/shared/plot/fullX";
 import type { Position } from "@/shared/plot/scales";
 import { type Axis, axisOf, type Extent, extentOf, timeUnit } from "@/shared/frame/axis";
 import { Explorable } from "@/shared/frame/Explorable";
@@ -14,7 +16,7 @@ import styles from "./CurvePicture.module.css";
 import type { DrawnLine } from "./lines";
 import { movedPoint, nearestPoint, type Pointed } from "./nearest";
 import type { CurveOptions } from "./options";
-import { X_TITLES, X_UNITS, type XAxis } from "@/shared/curves/xAxis";
+import { isCounted, X_TITLES, X_UNITS, type XAxis } from "@/shared/curves/xAxis";
 import { atPosition } from "@/shared/format/position";
 import type { CurveRange } from "./range";
 import { useMoves } from "./useMoves";
@@ -28,22 +30,24 @@ interface Props {
   title: string;
   yTitle: string;
   format: (value: number | null) => string;
-  tick?: (value: number) => string;
+  tick?: Tick;
   pointed: string | null; // the group at which the reader points elsewhere
   onZoom: (range: Extent | null) => void;
 }
 
 const HEIGHT = 320;
 const TICK_PX = 90;
+const Y_TICKS = 6;
+const GAP = 8; // between the y axis and its texts
 
 export function CurvePicture({ lines, title, format, options, onZoom, ...picture }: Props) {
   const { width, range } = picture;
   const { yLog, axis } = options;
   const [zoom, move] = useMoves(options.zoom, onZoom);
   const [at, setAt] = useState<Pointed | null>(null);
-  const box = useMemo(() => boxOf(width, HEIGHT), [width]);
+  const box = useBox(width, range, yLog, picture.tick);
   const { x, shown } = useXAxis(lines, options, box, zoom);
-  const y = useMemo(() => axisOf(range, yLog, box.bottom, box.top, { count: 6 }), [range, yLog, box]);
+  const y = useMemo(() => axisOf(range, yLog, box.bottom, box.top, { count: Y_TICKS }), [range, yLog, box]);
   const chosen = chosenOf(lines, at);
   return (
     <Explorable
@@ -159,13 +163,25 @@ function xAxis(
     isLog ? [...x] : [x[0], x.at(-1)],
   );
   const extent = zoom ?? extentOf(ends, isLog) ?? { low: isLog ? 1 : 0, high: isLog ? 10 : 1 };
-  const low = isLog || zoom ? extent.low : Math.min(0, extent.low);
+  const low = isLog || zoom ? extent.low : startOfX(extent.low, extent.high);
   const unit = axis === "seconds" ? timeUnit(extent.high) : 1;
   const count = (box.right - box.left) / TICK_PX;
-  return axisOf({ low, high: extent.high }, isLog, box.left, box.right, { count, unit });
+  return axisOf({ low, high: extent.high }, isLog, box.left, box.right, {
+    count,
+    unit,
+    isWhole: isCounted(axis),
+  });
 }
 
-function xTick(axis: XAxis): (value: number) => string {
+/** Return the box of the picture: the texts of the y axis have room on its left. */
+function useBox(width: number, range: CurveRange, isLog: boolean, tick: Tick | undefined): Box {
+  return useMemo(() => {
+    const { ticks } = axisOf(range, isLog, HEIGHT, 0, { count: Y_TICKS });
+    return boxOf(width, HEIGHT, widthOf(tickTexts(ticks, tick)) + 2 * GAP);
+  }, [width, range, isLog, tick]);
+}
+
+function xTick(axis: XAxis): Tick {
   return axis === "seconds" ? (value) => (value ? formatDuration(value) : "0") : formatTick;
 }
 

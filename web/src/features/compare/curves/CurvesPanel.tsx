@@ -2,8 +2,8 @@
 import { useMemo } from "react";
 import type { StepRange } from "@/shared/curves/view";
 import { pluralize } from "@/shared/format/number";
-import { RESTART_NOTE } from "@/shared/plot/view";
-import { seriesKind, titleWithUnit } from "@/shared/series/catalog";
+import { NO_LOG, RESTART_NOTE } from "@/shared/plot/view";
+import { kindOfValues, seriesKind, type SeriesKind, titleWithUnit } from "@/shared/series/catalog";
 import { useTheme } from "@/shared/theme/theme";
 import { useComparedCurves } from "../api/useComparedCurves";
 import type { RunGroup } from "../groups/groups";
@@ -15,26 +15,16 @@ import { csvOfLines } from "./csvOfLines";
 import { type DrawnLine, linesOf, reportedOf } from "./lines";
 import { type CurveOptions, curveOptions, groupsOfMeans } from "./options";
 import { stepsOf, X_SERIES, X_TITLES } from "@/shared/curves/xAxis";
-import { rangeOf } from "./range";
+import { type CurveRange, rangeOf } from "./range";
 
 export function CurvesPanel({ panel, place, onOptions, ids, comparison, groups, isLive }: PanelProps) {
   const options = curveOptions(panel, comparison, groups.all);
   const { lines, isKnown, error } = useLines(ids, groups.visible, groups.fields.length > 0, options, isLive);
-  const kind = seriesKind(options.metric);
+  const kind = useKind(options.metric, lines);
   const title = `${kind.title} by ${X_TITLES[options.axis]}`;
-  const { yLog, isWhole } = options;
-  const [low, high] = [options.zoom?.low, options.zoom?.high];
-  const range = useMemo(
-    () =>
-      rangeOf(
-        lines,
-        { yLog, isWhole, zoom: low === undefined || high === undefined ? null : { low, high } },
-        kind.ceiling,
-      ),
-    [lines, yLog, isWhole, kind.ceiling, low, high],
-  );
+  const range = useRange(lines, options, kind.ceiling);
   const legend = legendOf(lines, groups.visible);
-  const reason = emptyText(lines.length, isKnown, error, options);
+  const reason = emptyText(lines, isKnown, error, options);
   return (
     <PanelFrame
       title={title}
@@ -60,6 +50,27 @@ export function CurvesPanel({ panel, place, onOptions, ids, comparison, groups, 
       )}
     </PanelFrame>
   );
+}
+
+/** Return the kind of the metric that suits all values of the lines. */
+function useKind(metric: string, lines: readonly DrawnLine[]): SeriesKind {
+  return useMemo(() => {
+    const columns = lines.map(({ raw, points }) => [...(raw ?? points).y]);
+    return kindOfValues(seriesKind(metric), columns);
+  }, [metric, lines]);
+}
+
+function useRange(
+  lines: readonly DrawnLine[],
+  options: CurveOptions,
+  ceiling: number | undefined,
+): CurveRange {
+  const { yLog, isWhole } = options;
+  const [low, high] = [options.zoom?.low, options.zoom?.high];
+  return useMemo(() => {
+    const zoom = low === undefined || high === undefined ? null : { low, high };
+    return rangeOf(lines, { yLog, isWhole, zoom }, ceiling);
+  }, [lines, yLog, isWhole, ceiling, low, high]);
 }
 
 function useLines(
@@ -97,12 +108,13 @@ function cutText(cut: number): string {
 
 /** Return why there is no picture; null if there is one. */
 function emptyText(
-  count: number,
+  lines: readonly DrawnLine[],
   isKnown: boolean,
   error: Error | null,
   options: CurveOptions,
 ): string | null {
-  if (count) return null;
+  const isAbove0 = ({ points }: DrawnLine) => points.y.some((value) => value !== null && value > 0);
+  if (lines.length) return options.yLog && !lines.some(isAbove0) ? NO_LOG : null;
   if (error) return `The curves cannot be shown: ${error.message}.`;
   if (!isKnown) return "Loading …";
   if (options.axis !== "step")

@@ -44,11 +44,11 @@ export class RunData {
   }
 
   /** Return a value as a tick of an axis has it: short. */
-  tick(field: string, value: number): string {
+  tick(field: string, value: number, distance?: number): string {
     const { kind, metric } = this.#kinds.get(field) ?? ANY;
-    if (metric !== null) return (seriesKind(metric).tick ?? formatTick)(value);
+    if (metric !== null) return (seriesKind(metric).tick ?? formatTick)(value, distance);
     if (kind === "duration") return value ? formatDuration(value) : "0";
-    return formatTick(value);
+    return formatTick(value, distance);
   }
 
   /** Return a value as the table of runs shows it. */

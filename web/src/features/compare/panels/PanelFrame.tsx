@@ -3,6 +3,7 @@ import { type ReactNode, useId } from "react";
 import type { CsvValue } from "@/shared/files/csv";
 import { classNames } from "@/shared/page/classNames";
 import { useWidth } from "@/shared/page/useWidth";
+import { ChartBoundary } from "@/shared/plot/ChartBoundary";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
 import { pictureIn } from "@/shared/files/htmlPicture";
 import type { LegendEntry } from "@/shared/files/picture";
@@ -39,7 +40,14 @@ export function PanelFrame({ title, place, options, note, empty = null, children
       </header>
       <div className={styles.panelOptions}>{options}</div>
       <div ref={host} className={styles.pictureHost}>
-        {empty === null ? children(width) : <p className={styles.noPicture}>{empty}</p>}
+        <ChartBoundary
+          of={children}
+          fallback={({ message }) => (
+            <p className={styles.noPicture}>This picture cannot be drawn: {message}.</p>
+          )}
+        >
+          {empty === null ? children(width) : <p className={styles.noPicture}>{empty}</p>}
+        </ChartBoundary>
       </div>
       {note && <p className={classNames("small muted", styles.panelNote)}>{note}</p>}
     </section>

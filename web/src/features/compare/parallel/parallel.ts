@@ -41,7 +41,7 @@ export function parallelAxis(
   const values = ids.map((id) => data.value(id, field)).filter((value) => value !== null);
   const axis = valueAxis(values, from, to, {
     unit: (high) => data.unit(field, high),
-    tick: (value) => data.tick(field, value),
+    tick: (value, distance) => data.tick(field, value, distance),
     word: String,
   });
   return { field, ticks: axis.ticks, place: (id) => axis.place(data.value(id, field)) };

@@ -68,7 +68,7 @@ function BarsPicture({ width, rows, field, title, data, pointed }: PictureProps)
     <Frame
       {...{ width, height, box }}
       label={title}
-      x={{ axis: x, title: fieldTitle(field), tick: (value) => data.tick(field, value) }}
+      x={{ axis: x, title: fieldTitle(field), tick: (value, distance) => data.tick(field, value, distance) }}
     >
       <RowLabels rows={rows} left={box.left} letters={letters} />
       {rows.map((row, index) => (

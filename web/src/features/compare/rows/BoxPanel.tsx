@@ -69,7 +69,7 @@ function BoxPicture({ width, rows, field, isLog, title, data, pointed }: Picture
     <Frame
       {...{ width, height, box }}
       label={title}
-      x={{ axis: x, title: fieldTitle(field), tick: (value) => data.tick(field, value) }}
+      x={{ axis: x, title: fieldTitle(field), tick: (value, distance) => data.tick(field, value, distance) }}
     >
       <RowLabels rows={rows} left={box.left} letters={letters} />
       {rows.map((row, index) => (

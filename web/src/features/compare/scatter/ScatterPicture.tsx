@@ -83,7 +83,11 @@ function axesOf({ extents, options, data }: Pick<Props, "extents" | "options" | 
 }
 
 function titled(axis: Axis, field: string, data: RunData) {
-  return { axis, title: fieldTitle(field), tick: (value: number) => data.tick(field, value) };
+  return {
+    axis,
+    title: fieldTitle(field),
+    tick: (value: number, distance?: number) => data.tick(field, value, distance),
+  };
 }
 
 interface DotsProps extends Pick<Props, "points" | "front" | "options" | "pointed"> {

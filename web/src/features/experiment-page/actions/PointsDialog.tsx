@@ -1,6 +1,7 @@
 /** The dialog that adds runs to an experiment: further values of its axes, and points outside its grid. */
 import { useState } from "react";
 import { ApiError } from "@/shared/api/client";
+import { ownValue } from "@/shared/api/own";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
@@ -25,8 +26,8 @@ export function PointsDialog({ experiment, refresh, onCancel, onResult }: Props)
     <TextField
       key={path}
       {...{ label, hint }}
-      value={texts[path] ?? ""}
-      error={wrong[path] ?? fields.find((issue) => belongsTo(issue.path, path))?.message}
+      value={ownValue(texts, path) ?? ""}
+      error={wrong.get(path) ?? fields.find((issue) => belongsTo(issue.path, path))?.message}
       onChange={(text) => {
         setTexts({ ...texts, [path]: text });
       }}

@@ -1,24 +1,26 @@
 /** Values of axes and points as a reader types them. */
 
+import { ownValue } from "@/shared/api/own";
+
 export const POINT = " point"; // no axis has this name
 
 /** Return the points of the texts, the error of each text that cannot be read, and whether there is nothing to add. */
 export function readTexts(texts: Record<string, string>, paths: string[]) {
-  const wrong: Record<string, string> = {};
+  const wrong = new Map<string, string>();
   const attempt = <T>(path: string, reader: (text: string) => T): T | null => {
-    const text = texts[path]?.trim();
+    const text = ownValue(texts, path)?.trim();
     if (!text) return null;
     try {
       return reader(text);
     } catch (error) {
-      wrong[path] = (error as Error).message;
+      wrong.set(path, (error as Error).message);
       return null;
     }
   };
   const found = paths.map((path) => [path, attempt(path, readValues)] as const);
   const axes = Object.fromEntries(found.flatMap(([path, values]) => (values ? [[path, values]] : [])));
   const point = attempt(POINT, readPoint);
-  const isEmpty = (!Object.keys(axes).length && !point) || Object.keys(wrong).length > 0;
+  const isEmpty = (!Object.keys(axes).length && !point) || wrong.size > 0;
   return { asked: { axes, points: point ? [point] : [] }, wrong, isEmpty };
 }
 

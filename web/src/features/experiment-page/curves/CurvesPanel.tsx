@@ -1,5 +1,5 @@
 /** The panel of the overlaid curves: toolbar, readout, chart and legend. */
-import { type RefObject, useRef, useState } from "react";
+import { type RefObject, useMemo, useRef, useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { formatTick, pluralize } from "@/shared/format/number";
 import type { Aligned } from "@/shared/curves/column";
@@ -11,7 +11,7 @@ import { csvOfChart } from "@/shared/plot/chartCsv";
 import { type Picture, Plot } from "@/shared/plot/Plot";
 import { type Line, RESTART_NOTE, type View, visibleLines } from "@/shared/plot/view";
 import type { YRange } from "@/shared/plot/yRange";
-import type { SeriesKind } from "@/shared/series/catalog";
+import { kindOfValues, type SeriesKind } from "@/shared/series/catalog";
 import type { Axis } from "../axes";
 import { type LineStyles, legendOf } from "../lineStyles";
 import type { Selection } from "../useSelection";
@@ -33,11 +33,12 @@ interface Props {
 }
 
 export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onColorBy }: Props) {
-  const { options, ...toolbar } = useCurveOptions(experiment, runs);
+  const { options: chosen, ...toolbar } = useCurveOptions(experiment, runs);
   const [index, setIndex] = useState<number | null>(null);
   const picture = useRef<Picture>(null);
   const zoomed = useZoom();
-  const overlay = useOverlay(experiment, runs, lineStyles, options, zoomed);
+  const overlay = useOverlay(experiment, runs, lineStyles, chosen, zoomed);
+  const options = useSuited(chosen, overlay.aligned);
   const { kind } = options;
   const unit = X_UNITS[options.axis];
   const byKey = new Map(runs.map((run) => [String(run.id), run]));
@@ -75,6 +76,12 @@ export function CurvesPanel({ experiment, runs, axes, lineStyles, selection, onC
       <AxisLegend {...{ axes, lineStyles, runs, selection, onColorBy }} />
     </section>
   );
+}
+
+/** Return the options with the kind of the series that suits all its values. */
+function useSuited(options: CurveOptions, { ys }: Aligned): CurveOptions {
+  const kind = useMemo(() => kindOfValues(options.kind, ys), [options.kind, ys]);
+  return { ...options, kind };
 }
 
 interface DownloadProps extends Pick<Props, "experiment" | "axes" | "lineStyles" | "selection"> {
@@ -121,9 +128,14 @@ function emptyText(
   hasKinds: boolean,
 ): string | null {
   const series = X_SERIES[axis];
-  if (series && lines.length && !aligned.x.length && !runs.some(({ latest }) => series in latest))
+  if (
+    series &&
+    lines.length &&
+    !aligned.x.length &&
+    !runs.some(({ latest }) => Object.hasOwn(latest, series))
+  )
     return `No run has reported ${X_TITLES[axis]} yet.`;
-  if (lines.length || runs.some(({ latest }) => kind.name in latest)) return null;
+  if (lines.length || runs.some(({ latest }) => Object.hasOwn(latest, kind.name))) return null;
   return `No run has reported a ${hasKinds ? kind.title.toLowerCase() : "value"} yet.`;
 }
 

@@ -27,7 +27,7 @@ export function useCurveOptions(experiment: ExperimentDetail, runs: RunView[]) {
   // a live run may report its first accuracy later, and the chart must not change meanwhile
   const hasNone = hasEnded(experiment.state) && reported.has(LOSS) && !reported.has(HELDOUT_ACCURACY);
   const first = best[0] ?? (hasNone ? LOSS : HELDOUT_ACCURACY);
-  const known = chartSeries(hasOwnMetrics ? reported : [HELDOUT_ACCURACY, ...reported]);
+  const known = chartSeries(hasOwnMetrics ? reported : [HELDOUT_ACCURACY, ...reported], !hasOwnMetrics);
   const rank = ({ name }: SeriesKind) => (best.includes(name) ? best.indexOf(name) : best.length);
   const kinds = hasOwnMetrics ? known.toSorted((one, other) => rank(one) - rank(other)) : known;
   const choices = choicesOf(address);

@@ -1,7 +1,7 @@
 /** The table of an experiment's runs: the values of the axes, state, progress and results; the service sorts all runs. */
 import { usePollInterval } from "@/shared/api/polling";
 import type { TableRow } from "@/shared/api/types";
-import { formatPercent } from "@/shared/format/number";
+import { formatShare } from "@/shared/format/number";
 import { shortened, valueText } from "@/shared/format/value";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
@@ -119,7 +119,7 @@ function bestColumn(best: number | null): RunColumn {
     render: (_, cell) => (
       <span className={classNames(cell !== null && cell === best && styles.best)}>
         {cell !== null && cell === best && <span className="visually-hidden">best: </span>}
-        {formatPercent(typeof cell === "number" ? cell : null)}
+        {formatShare(typeof cell === "number" ? cell : null)}
       </span>
     ),
   };

@@ -1,4 +1,5 @@
 /** The table of mean and deviation over the seeds of an experiment, of the runs that are done. */
+import { ownValue } from "@/shared/api/own";
 import type { RunView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
@@ -79,7 +80,7 @@ function GroupRow({ group, others, figures }: { group: Group; others: Axis[]; fi
 function figuresOf(metrics: string[]): Figure[] {
   const latest = metrics.map((name): Figure => {
     const { title, format } = seriesKind(name);
-    return { title: name === LOSS ? "Loss" : title, of: (run) => run.latest[name], format };
+    return { title: name === LOSS ? "Loss" : title, of: (run) => ownValue(run.latest, name), format };
   });
   if (!metrics.includes(HELDOUT_ACCURACY)) return latest;
   const { format } = seriesKind(HELDOUT_ACCURACY);

@@ -76,7 +76,7 @@ function BestCurve({ dots, width, metric }: CurveProps) {
           title: UNITS[unit] ?? "",
           tick: (value) => String(Number((value / unit).toPrecision(3))),
         }}
-        y={{ axis: y, title, tick: format }}
+        y={{ axis: y, title, tick: (value) => format(value) }}
       >
         <TrialMarks {...{ dots }} chosen={dot} atX={x.at} atY={y.at} right={box.right} />
       </Frame>

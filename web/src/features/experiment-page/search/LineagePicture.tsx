@@ -58,7 +58,7 @@ function LineageCurves({ generations, width, metric }: CurvesProps) {
       height={HEIGHT}
       label="Values of the members by generation, and which member copied which"
       x={{ axis: x, title: "generation", tick: (value) => (Number.isInteger(value) ? String(value) : "") }}
-      y={{ axis: y, title, tick: format }}
+      y={{ axis: y, title, tick: (value) => format(value) }}
     >
       <LineageLines {...{ generations }} atX={x.at} atY={y.at} />
       {all.map((one) => (

@@ -30,7 +30,7 @@ export function TrialPicture({ search }: { search: SearchDetail }) {
   const metric = {
     name: title,
     of: ofMetric,
-    ...valueAxis(shown.map(ofMetric), BOTTOM, TOP, { ...texts, tick: format }),
+    ...valueAxis(shown.map(ofMetric), BOTTOM, TOP, { ...texts, tick: (value) => format(value) }),
   };
   const axes = [...parameters, metric];
   if (!shown.length) return null;

@@ -1,5 +1,6 @@
 /** What the service would do with the text: its errors, or the runs, and the batch scripts on request. */
 import { ApiError } from "@/shared/api/client";
+import { ownValue } from "@/shared/api/own";
 import type { ExperimentDraft } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { valueText } from "@/shared/format/value";
@@ -90,7 +91,7 @@ function Runs({ draft: { runs } }: { draft: ExperimentDraft }) {
               <tr key={number}>
                 <td>{number}</td>
                 {names.map((name) => (
-                  <td key={name}>{valueText(values[name])}</td>
+                  <td key={name}>{valueText(ownValue(values, name))}</td>
                 ))}
                 <td>{cluster}</td>
                 <td>{world}</td>

@@ -3,7 +3,7 @@ import { keepPreviousData, useQueries, type UseQueryResult } from "@tanstack/rea
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import type { RunDetail } from "@/shared/api/types";
-import { type Curve, grow } from "@/shared/curves/curve";
+import { grow } from "@/shared/curves/curve";
 import { bucketsOf, rangeQuery, type StepRange } from "@/shared/curves/view";
 import { hasEnded } from "@/shared/state/state";
 import type { Series } from "./usePoints";
@@ -13,7 +13,8 @@ export const MOST_SERIES = 50; // of one request
 const SHARE = 0.5; // of the window's width: two charts side by side
 
 interface Found {
-  data: Series | undefined; // undefined until all answers are there
+  series: Series; // of the answers that are there
+  isPending: boolean; // an answer is missing
   error: Error | null;
 }
 
@@ -22,12 +23,10 @@ export function useNamedSeries(run: RunDetail, names: readonly string[], range: 
   return useQueries({
     queries: partsOf(names).map((name) => ({
       queryKey: keys.namedCurves(run.id, name, [view.buckets, view.from ?? 0, view.to ?? null]),
-      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Record<string, Curve>> => {
+      queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Series> => {
         const params = { path: { run_id: run.id }, query: { name, ...view } };
         const answer = await body(client.GET("/api/v1/runs/{run_id}/curves", { params, signal }));
-        return Object.fromEntries(
-          Object.entries(answer.series).map(([each, curve]) => [each, grow(undefined, curve)]),
-        );
+        return new Map(Object.entries(answer.series).map(([each, curve]) => [each, grow(undefined, curve)]));
       },
       placeholderData: keepPreviousData,
       refetchInterval: hasEnded(run.state) ? (false as const) : EVERY_MS,
@@ -41,7 +40,8 @@ export function useNamedSeries(run: RunDetail, names: readonly string[], range: 
 function joined(answers: UseQueryResult<Series>[]): Found {
   const parts = answers.map(({ data }) => data).filter((data) => data !== undefined);
   return {
-    data: parts.length === answers.length ? (Object.assign({}, ...parts) as Series) : undefined,
+    series: new Map(parts.flatMap((part) => [...part])),
+    isPending: parts.length < answers.length,
     error: answers.find(({ error }) => error)?.error ?? null,
   };
 }

@@ -2,6 +2,7 @@
 import { useMemo } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { useAxis } from "@/shared/curves/axisAddress";
+import type { Curve } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
 import {
   inAxis,
@@ -19,7 +20,8 @@ import type { Series } from "./usePoints";
 export interface Place {
   axis: XAxis;
   unit: Unit;
-  last: number; // the place of the newest step
+  first: number; // the place of the first step with a value
+  last: number; // of the newest step
   of: (steps: readonly number[]) => number[];
   series: (series: Series) => Series;
   stepsOf: (range: StepRange) => StepRange;
@@ -27,8 +29,9 @@ export interface Place {
 
 export function usePlace(run: RunDetail, series: Series): Place {
   const axis = useAxis();
-  const curve = series[X_SERIES[axis] ?? ""];
+  const curve = series.get(X_SERIES[axis] ?? "");
   const { step, devices } = run;
+  const first = Math.min(...[...series.values()].flatMap(({ mean }) => mean.steps[0] ?? []));
   return useMemo(() => {
     const reported = { ...reportedBy(curve), devices };
     const of = (steps: readonly number[]) => placesOf(steps, axis, reported);
@@ -36,22 +39,20 @@ export function usePlace(run: RunDetail, series: Series): Place {
       axis,
       of,
       unit: X_UNITS[axis],
+      first: of([Number.isFinite(first) ? first : 0])[0] ?? 0,
       last: of([step])[0] ?? 0,
       series: (whole) => (axis === "step" ? whole : seriesBy(whole, axis, reported)),
       stepsOf: (range) => stepsOf(range, axis, [{ ...reported, end: step }]),
     };
-  }, [axis, curve, devices, step]);
+  }, [axis, curve, devices, step, first]);
 }
 
 function seriesBy(whole: Series, axis: XAxis, reported: Parameters<typeof inAxis>[2]): Series {
-  const by = Object.entries(whole).map(([name, curve]) => [
-    name,
-    {
-      ...curve,
-      envelope: inAxis(curve.envelope, axis, reported),
-      mean: inAxis(curve.mean, axis, reported),
-      notFinite: placed(curve.notFinite, axis, reported),
-    },
-  ]);
-  return Object.fromEntries(by) as Series;
+  const by = (curve: Curve): Curve => ({
+    ...curve,
+    envelope: inAxis(curve.envelope, axis, reported),
+    mean: inAxis(curve.mean, axis, reported),
+    notFinite: placed(curve.notFinite, axis, reported),
+  });
+  return new Map([...whole].map(([name, curve]) => [name, by(curve)]));
 }

@@ -8,7 +8,8 @@ import { type Curve, grow, isTooFine, lastBucket } from "@/shared/curves/curve";
 import { bucketsOf, rangeQuery, type StepRange } from "@/shared/curves/view";
 import { hasEnded } from "@/shared/state/state";
 
-export type Series = Readonly<Record<string, Curve>>;
+/** Curves by their names, which may be any: a plain object has some of its own, such as "constructor". */
+export type Series = ReadonlyMap<string, Curve>;
 
 export interface Points {
   series: Series;
@@ -16,7 +17,7 @@ export interface Points {
   error: Error | null; // of the newest request
 }
 
-const NONE: Series = {};
+const NONE: Series = new Map();
 const SHARE = 0.5; // of the window's width: two charts side by side
 
 export function usePoints(run: RunDetail, range: StepRange = null): Points {
@@ -49,13 +50,15 @@ async function fetchNewBuckets(
   known: Series,
   signal: AbortSignal,
 ): Promise<Series> {
-  const tooFine = Object.values(known).some((curve) => isTooFine(curve, view.buckets));
+  const tooFine = [...known.values()].some((curve) => isTooFine(curve, view.buckets));
   const base = tooFine ? NONE : known;
   // Series of an epoch's end may arrive later than other series of the same step, so request the last step again.
-  const from = Math.max(view.from ?? 0, ...Object.values(base).map(lastBucket));
+  const from = Math.max(view.from ?? 0, ...[...base.values()].map(lastBucket));
   const params = { path: { run_id: runId }, query: { ...view, from } };
   const answer = await body(client.GET("/api/v1/runs/{run_id}/curves", { params, signal }));
-  const fresh = Object.entries(answer.series).filter(([name, curve]) => base[name]?.end !== curve.last_step);
+  const fresh = Object.entries(answer.series).filter(
+    ([name, curve]) => base.get(name)?.end !== curve.last_step,
+  );
   if (!fresh.length) return base;
-  return { ...base, ...Object.fromEntries(fresh.map(([name, curve]) => [name, grow(base[name], curve)])) };
+  return new Map([...base, ...fresh.map(([name, curve]) => [name, grow(base.get(name), curve)] as const)]);
 }

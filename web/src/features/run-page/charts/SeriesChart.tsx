@@ -15,7 +15,7 @@ import { category, ramp } from "@/shared/plot/palette";
 import { csvOfChart } from "@/shared/plot/chartCsv";
 import { type Picture, Plot } from "@/shared/plot/Plot";
 import type { Line, View } from "@/shared/plot/view";
-import { seriesKind, type SeriesKind } from "@/shared/series/catalog";
+import { kindOfValues, seriesKind, type SeriesKind } from "@/shared/series/catalog";
 import { baseOf, rankOf } from "@/shared/series/ranks";
 import { systemOf } from "@/shared/series/system";
 import { type Theme, useTheme } from "@/shared/theme/theme";
@@ -31,6 +31,7 @@ export interface SeriesChartProps {
   series: Series;
   run: number; // its id
   sync: string;
+  xMin?: number; // the first x of all charts
   xMax: number; // steps taken
   restarts: readonly number[]; // steps from which an attempt resumed
   smoothed?: boolean;
@@ -45,18 +46,17 @@ interface Layer {
   column: Column;
   line: Line;
   notFinite: NotFinite[];
-  kind: SeriesKind | null; // null for the raw line behind a smoothed one, which has no value above the chart
+  kind: SeriesKind | null; // null for the raw line behind a smoothed one
+  raw: Line | null; // of a smoothed line: the one behind it, which is the layer before
 }
 
 export function SeriesChart({ title, names, series, restarts, children, ...options }: SeriesChartProps) {
-  const { run, sync, xMax, empty, range = null } = options;
+  const { run, sync, xMin = 0, xMax, empty, range = null } = options;
   const { smoothed = false, logarithmic = false, unit = "step" } = options;
   const picture = useRef<Picture>(null);
   const [index, setIndex] = useState<number | null>(null);
-  const { shown, layers, aligned } = useLayers(names, series, smoothed);
-  const values = layers.flatMap(({ line, kind }, at): Value[] =>
-    kind ? [{ line, kind, value: valueAt(aligned, at, index) }] : [],
-  );
+  const { layers, aligned } = useLayers(names, series, smoothed);
+  const values = valuesOf(layers, aligned, series, index);
   return (
     <ChartPanel title={title}>
       <PanelHeader
@@ -67,7 +67,9 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
           </>
         }
       >
-        <h2>{title}</h2>
+        <h2 className={styles.chartTitle} title={title}>
+          {title}
+        </h2>
         <Values values={values} at={index === null ? null : formatPosition(aligned.x[index] ?? 0, unit)} />
       </PanelHeader>
       <Plot
@@ -76,13 +78,13 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
         lines={layers.map((layer) => layer.line)}
         notFinite={layers.map((layer) => layer.notFinite)}
         readout={values.length > MOST_VALUES ? rangeText(values) : values.map(valueText).join(", ")}
-        {...scaleOf(shown[0])}
-        {...{ logarithmic, sync, picture, xMax }}
+        {...scaleOf(values[0]?.kind)}
+        {...{ logarithmic, sync, picture, xMin, xMax }}
         marks={restarts}
         onIndex={setIndex}
         range={range}
         onRange={changeZoom}
-        {...(empty === undefined ? {} : { empty })}
+        empty={empty}
       />
     </ChartPanel>
   );
@@ -91,30 +93,42 @@ export function SeriesChart({ title, names, series, restarts, children, ...optio
 /** Return the series with values, their lines, and the values of the lines on one x axis. */
 function useLayers(names: string[], series: Series, smoothed: boolean) {
   const theme = useTheme();
-  const shown = useMemo(() => names.filter((name) => series[name]), [names, series]);
+  const shown = useMemo(() => names.filter((name) => series.has(name)), [names, series]);
   const layers = useMemo(() => allLayers(shown, series, smoothed, theme), [shown, series, smoothed, theme]);
   const aligned = useMemo(() => alignColumns(layers.map((layer) => layer.column)), [layers]);
-  return { shown, layers, aligned };
+  return { layers, aligned };
 }
 
 function allLayers(names: string[], series: Series, smoothed: boolean, theme: Theme): Layer[] {
-  return kindsOf(names).flatMap((kind, at) =>
-    layersOf(kind, series[kind.name], smoothed, colorOf(at, names.length, theme)),
-  );
+  return kindsOf(names).flatMap((kind, at) => {
+    const curve = series.get(kind.name);
+    const suited = kindOfValues(kind, curve ? [curve.envelope.values] : []);
+    return layersOf(suited, curve, smoothed, colorOf(at, names.length, theme));
+  });
 }
 
-/** Return the ticks and the ceiling of the chart whose first series has this name. */
-function scaleOf(name: string | undefined): Pick<View, "tick" | "ceiling"> {
-  const ceiling = name === undefined ? undefined : seriesKind(name).ceiling;
-  const own = name === undefined ? formatTick : (seriesKind(name).tick ?? formatTick);
-  const tick = ceiling === 1 ? (value: number) => `${formatTick(value * 100)}%` : own;
+/** Return the ticks and the ceiling of the chart whose first series is of this kind. */
+function scaleOf(kind: SeriesKind | undefined): Pick<View, "tick" | "ceiling"> {
+  const { tick = formatTick, ceiling } = kind ?? {};
   return ceiling === undefined ? { tick } : { tick, ceiling };
 }
 
 interface Value {
   line: Line;
   kind: SeriesKind;
-  value: number | null;
+  value: number | null; // at the crosshair, else the newest one, as it was reported
+  smoothed: number | null; // of the smoothed line there
+}
+
+/** Return the value of each line, and of a smoothed line its own beside what was reported. */
+function valuesOf(layers: Layer[], aligned: Aligned, series: Series, index: number | null): Value[] {
+  return layers.flatMap(({ line, kind, raw }, at): Value[] => {
+    if (!kind) return [];
+    const drawn = valueAt(aligned, raw === null ? at : at - 1, index);
+    const newest = series.get(kind.name)?.last.values.at(-1) ?? null;
+    const value = index === null ? newest : drawn;
+    return [{ line, kind, value, smoothed: raw === null ? null : valueAt(aligned, at, index) }];
+  });
 }
 
 function Values({ values, at }: { values: Value[]; at: string | null }) {
@@ -123,11 +137,12 @@ function Values({ values, at }: { values: Value[]; at: string | null }) {
       {values.length > MOST_VALUES ? (
         <span>{rangeText(values)}</span>
       ) : (
-        values.map(({ line, kind, value }) => (
+        values.map(({ line, kind, value, smoothed }) => (
           <span key={line.key}>
             {values.length > 1 && <LineSwatch color={line.color} dash={line.dash} />}
             {values.length > 1 && <span className="muted">{kind.title} </span>}
             <b>{kind.format(value)}</b>
+            {smoothed !== null && <span className="muted">smoothed {kind.format(smoothed)}</span>}
           </span>
         ))
       )}
@@ -164,8 +179,9 @@ function entryOf({ color, dash = [] }: Line, { title }: SeriesKind): LegendEntry
   return { label: title, color, dash };
 }
 
-function valueText({ kind, value }: Value): string {
-  return `${kind.title} ${kind.format(value)}`;
+function valueText({ kind, value, smoothed }: Value): string {
+  const also = smoothed === null ? "" : ` (smoothed ${kind.format(smoothed)})`;
+  return `${kind.title} ${kind.format(value)}${also}`;
 }
 
 /** Return "64 ranks: 0.41 to 0.45". */
@@ -196,10 +212,11 @@ function layersOf(kind: SeriesKind, curve: Curve | undefined, smoothed: boolean,
   const { envelope: column, notFinite } = curve;
   const { name } = kind;
   const line = { key: name, label: kind.title, color, dots: true };
-  if (!kind.noisy || !smoothed) return [{ column, kind, line, notFinite }];
+  if (!kind.noisy || !smoothed) return [{ column, kind, line, notFinite, raw: null }];
+  const raw: Line = { ...line, key: `${name} raw`, behind: true, dots: false };
   return [
-    { column, kind: null, line: { ...line, key: `${name} raw`, behind: true, dots: false }, notFinite },
-    { column: smooth(curve.mean), kind, line, notFinite: [] },
+    { column, kind: null, line: raw, notFinite, raw: null },
+    { column: smooth(curve.mean), kind, line, notFinite: [], raw },
   ];
 }
 

@@ -4,6 +4,7 @@ import type { RunDetail } from "@/shared/api/types";
 import type { StepRange } from "@/shared/curves/view";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
 import { formatCount, formatPercent } from "@/shared/format/number";
+import { atPosition } from "@/shared/format/position";
 import { formatStepTime } from "@/shared/format/time";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { csvOfChart } from "@/shared/plot/chartCsv";
@@ -17,7 +18,7 @@ import { ChartPanel } from "./ChartPanel";
 import { RankMesh } from "./RankMesh";
 import { RankTimeBars } from "./RankTimeBars";
 import styles from "./StepTimePanel.module.css";
-import { slowestRank, splitTime, type TimeSplit } from "./timeSplit";
+import { nearRange, sharesOf, slowestRank, splitTime, type TimeSplit } from "./timeSplit";
 
 interface Props {
   run: RunDetail;
@@ -32,42 +33,52 @@ export function StepTimePanel({ run, series, range, place }: Props) {
   const picture = useRef<Picture>(null);
   const split = useMemo(() => splitTime(series), [series]);
   const stack = useMemo(() => split && { ...split.stack, x: place.of(split.stack.x) }, [split, place]);
-  const slowest = useMemo(() => slowestRank(series), [series]);
   if (!split || !stack) return null;
-  const { parts } = split;
-  const at = index ?? split.means.x.length - 1;
-  const values = parts.map((_, part) => formatStepTime(split.means.ys[part]?.[at]));
+  const { parts, means, whole } = split;
+  const seconds = index === null ? whole : means.ys.map((column) => column[index] ?? 0);
+  const near = nearRange(split);
+  const values = seconds.map((each) => formatStepTime(each));
   return (
     <ChartPanel title="Time of a step" className={styles.stepTimePanel}>
       <PanelHeader actions={<Download {...{ run, split, place, picture }} />}>
         <h2>Time of a step</h2>
-        {slowest && (
-          <span className="muted small">
-            other ranks wait for rank {slowest.rank} in {formatPercent(slowest.share, 0)} of the steps
-          </span>
-        )}
-        {index !== null && (
-          <span className="muted small">around step {formatCount(split.means.x[at] ?? 0)}</span>
-        )}
+        <SlowestRank series={series} />
+        <span className="muted small">{meansText(split, index)}</span>
       </PanelHeader>
-      <Shares split={split} values={values} />
-      <Plot
-        title="Time of a step"
-        height={150}
-        lines={parts.map((part) => lineOf(part, theme))}
-        aligned={stack}
-        unit={place.unit}
-        readout={parts.map((part, index) => `${part.title} ${values[index] ?? ""}`).join(", ")}
-        tick={formatStepTime}
-        sync={`run-${run.id}`}
-        xMax={place.last}
-        range={range}
-        onIndex={setIndex}
-        picture={picture}
-      />
+      <Shares parts={parts} shares={sharesOf(seconds)} values={values} />
+      {/* the bar above has all that one mean has */}
+      {stack.x.length > 1 && (
+        <Plot
+          title="Time of a step"
+          height={150}
+          lines={parts.map((part) => lineOf(part, theme))}
+          aligned={stack}
+          unit={place.unit}
+          readout={parts.map((part, index) => `${part.title} ${values[index] ?? ""}`).join(", ")}
+          tick={formatStepTime}
+          sync={`run-${run.id}`}
+          xMin={place.first}
+          xMax={place.last}
+          yRange={near}
+          range={range}
+          onIndex={setIndex}
+          picture={picture}
+        />
+      )}
+      {near && <FarNote {...{ near, place }} />}
       <RankTimeBars run={run} />
       <RankMesh run={run} />
     </ChartPanel>
+  );
+}
+
+function SlowestRank({ series }: { series: Series }) {
+  const slowest = useMemo(() => slowestRank(series), [series]);
+  if (!slowest) return null;
+  return (
+    <span className="muted small">
+      other ranks wait for rank {slowest.rank} in {formatPercent(slowest.share, 0)} of the steps
+    </span>
   );
 }
 
@@ -100,8 +111,31 @@ function lineOf({ name, title, color }: Part, theme: Theme): Line {
   return { key: name, label: title, color: color[theme], fill: true };
 }
 
-/** The share of each part in the total time: as a bar, and as a list with the part's time at the crosshair. */
-function Shares({ split: { parts, shares }, values }: { split: TimeSplit; values: string[] }) {
+/** Return over which steps the times and the shares are means. */
+function meansText({ means, steps }: TimeSplit, index: number | null): string {
+  if (index !== null) return `mean of the steps around step ${formatCount(means.x[index] ?? 0)}`;
+  return steps === 1 ? "of one step" : `mean of all ${formatCount(steps)} steps`;
+}
+
+/** What leaves the picture at its top. */
+function FarNote({ near, place }: { near: NonNullable<ReturnType<typeof nearRange>>; place: Place }) {
+  const [at = 0] = place.of([near.at]);
+  return (
+    <p className="small muted">
+      {near.cut === 1 ? "A time leaves" : `${formatCount(near.cut)} times leave`} the picture at its top: up
+      to {formatStepTime(near.most)} {atPosition(at, place.unit)}.
+    </p>
+  );
+}
+
+interface SharesProps {
+  parts: Part[];
+  shares: number[];
+  values: string[];
+}
+
+/** The share of each part in the time of a step: as a bar, and as a list with the part's time. */
+function Shares({ parts, shares, values }: SharesProps) {
   const theme = useTheme();
   return (
     <>

@@ -30,7 +30,7 @@ export function blocksOfRun(run: RunDetail, series: Series): Block[] {
 
 /** Return the means of the buckets of a chart's series; of a chart of several series those that its title names. */
 function csvOf(series: Series, title: string): string {
-  const lines = Object.entries(series)
+  const lines = [...series]
     .filter(([name]) => seriesKind(name).title.toLowerCase().includes(title.toLowerCase()))
     .flatMap(([name, { mean }]) => mean.steps.map((step, at) => [name, step, mean.values[at] ?? null]));
   return csvText([["series", "step", "mean"], ...lines]);

@@ -1,7 +1,8 @@
 /** The metrics of a run: progress, speed, memory and quality. */
+import { ownValue } from "@/shared/api/own";
 import type { RunDetail } from "@/shared/api/types";
-import { recentMean } from "@/shared/curves/curve";
-import { formatCount, formatMemory, formatNumber, formatPercent } from "@/shared/format/number";
+import { meanOf, recentMean } from "@/shared/curves/curve";
+import { formatCount, formatMemory, formatNumber, formatShare } from "@/shared/format/number";
 import { formatDuration, formatRoughly, secondsBetween } from "@/shared/format/time";
 import { useNow } from "@/shared/page/useNow";
 import {
@@ -19,7 +20,7 @@ import { Metric } from "./Metric";
 import styles from "./RunMetrics.module.css";
 import { StepMeter } from "./StepMeter";
 
-const RECENT = 50; // steps over which a rate is averaged
+const RECENT = 50; // steps whose rate tells how long the others take
 const MOST_OWN = 4; // values of a program
 
 interface Props {
@@ -29,7 +30,7 @@ interface Props {
 
 export function RunMetrics({ run, series }: Props) {
   const { spec } = run;
-  const rate = recentMean(series[SAMPLES_PER_S], RECENT);
+  const rate = meanOf(series.get(SAMPLES_PER_S));
   const steps = run.steps ? `of ${formatCount(run.steps)}` : "";
   return (
     <section className={styles.metrics} aria-label="Metrics">
@@ -46,7 +47,7 @@ export function RunMetrics({ run, series }: Props) {
           <ProgramValues run={run} />
         )}
         <PeakMemory run={run} />
-        <ElapsedTime run={run} rate={rate} />
+        <ElapsedTime run={run} rate={recentMean(series.get(SAMPLES_PER_S), RECENT)} />
       </dl>
     </section>
   );
@@ -54,10 +55,15 @@ export function RunMetrics({ run, series }: Props) {
 
 /** The newest values of what a run reports that is not the engine's. */
 function ProgramValues({ run }: { run: RunDetail }) {
-  return keySeries(Object.keys(run.latest), MOST_OWN).map((name) => {
+  return keySeries(ownNames(run), MOST_OWN).map((name) => {
     const { title, format } = seriesKind(name);
-    return <Metric key={name} name={title} value={format(run.latest[name])} />;
+    return <Metric key={name} name={title} value={format(ownValue(run.latest, name))} />;
   });
+}
+
+/** Return the names of what a run reports, without what has a value of its own here. */
+function ownNames({ latest }: RunDetail): string[] {
+  return Object.keys(latest).filter((name) => name !== PEAK_MEMORY_BYTES);
 }
 
 interface EngineProps extends Props {
@@ -72,8 +78,12 @@ function EngineValues({ run, series, epochs, batch, rate }: EngineProps) {
       <Metric name="Epochs" value={formatNumber(run.latest[EPOCH] ?? 0, 3)} note={`of ${epochs}`} />
       <Metric name="Loss" value={formatNumber(run.latest[LOSS])} />
       <Accuracy run={run} series={series} />
-      {/* the chart's head has the value of the newest step alone */}
-      <Metric name="Mean samples/s" value={formatNumber(rate)} note={`batch ${formatCount(batch)}`} />
+      {/* the same as mean(samples_per_s) of a query; the chart's head has the value of the newest step alone */}
+      <Metric
+        name="Mean samples/s"
+        value={formatNumber(rate)}
+        note={`all steps, batch ${formatCount(batch)}`}
+      />
     </>
   );
 }
@@ -84,12 +94,12 @@ function PeakMemory({ run }: { run: RunDetail }) {
 }
 
 function Accuracy({ run, series }: Props) {
-  const best = bestOf(series[HELDOUT_ACCURACY]?.envelope.values ?? []);
+  const best = bestOf(series.get(HELDOUT_ACCURACY)?.envelope.values ?? []);
   return (
     <Metric
       name="Held-out accuracy"
-      value={formatPercent(run.latest[HELDOUT_ACCURACY])}
-      note={best !== null && `best ${formatPercent(best)}`}
+      value={formatShare(run.latest[HELDOUT_ACCURACY])}
+      note={best !== null && `best ${formatShare(best)}`}
     />
   );
 }

@@ -8,30 +8,32 @@ import { useNamedSeries } from "../api/useNamedSeries";
 import { SeriesChart } from "../charts/SeriesChart";
 import styles from "./SystemCurves.module.css";
 
-const TITLES: Record<string, string> = {
-  cpu: "Processors, busy",
-  memory_bytes: "Memory, used",
-  disk_read_bytes_per_s: "Disks, read",
-  disk_written_bytes_per_s: "Disks, written",
-  net_received_bytes_per_s: "Network, received",
-  net_sent_bytes_per_s: "Network, sent",
-  "gpu busy": "GPUs, busy",
-  "gpu memory_bytes": "GPUs, memory used",
-  "gpu watts": "GPUs, watts",
-};
+const TITLES = new Map(
+  Object.entries({
+    cpu: "Processors, busy",
+    memory_bytes: "Memory, used",
+    disk_read_bytes_per_s: "Disks, read",
+    disk_written_bytes_per_s: "Disks, written",
+    net_received_bytes_per_s: "Network, received",
+    net_sent_bytes_per_s: "Network, sent",
+    "gpu busy": "GPUs, busy",
+    "gpu memory_bytes": "GPUs, memory used",
+    "gpu watts": "GPUs, watts",
+  }),
+);
 
 export function SystemCurves({ run, names }: { run: RunDetail; names: string[] }) {
-  const { data, error } = useNamedSeries(run, names);
+  const { series, isPending, error } = useNamedSeries(run, names);
   const groups = useMemo(() => groupsOf(names), [names]);
   const range = useZoom();
-  if (!data) return <QueryStatus error={error} />;
-  const last = Math.max(0, ...Object.values(data).map((curve) => curve.end));
+  if (isPending) return <QueryStatus error={error} />;
+  const last = Math.max(0, ...[...series.values()].map((curve) => curve.end));
   return (
     <section className={styles.systemCharts} aria-label="System metrics">
       {groups.map(({ title, names: shown }) => (
         <SeriesChart
           key={title}
-          {...{ title, names: shown, series: data }}
+          {...{ title, names: shown, series }}
           run={run.id}
           sync={`system-${run.id}`}
           xMax={last}
@@ -52,10 +54,10 @@ interface Group {
 /** Return a group for each metric, in the order of the titles, then unknown ones. */
 function groupsOf(names: string[]): Group[] {
   const series = names.map(systemOf).filter((one) => one !== null);
-  const metrics = new Set([...Object.keys(TITLES), ...series.map(metricOf)]);
+  const metrics = new Set([...TITLES.keys(), ...series.map(metricOf)]);
   return [...metrics]
     .map((metric) => ({
-      title: TITLES[metric] ?? metric,
+      title: TITLES.get(metric) ?? metric,
       names: series.filter((one) => metricOf(one) === metric).map(({ name }) => name),
     }))
     .filter((group) => group.names.length);
