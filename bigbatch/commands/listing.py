@@ -10,11 +10,12 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
-from bigbatch.frame import by_value, order_runs, rows_of, rows_of_groups
+from bigbatch.frame import NO_BESTS, Bests, by_value, metrics_of, order_runs, rows_of, rows_of_groups
 from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import (
     format_age,
     format_count,
+    format_figure,
     format_percent,
     print_json,
     print_table,
@@ -95,7 +96,7 @@ def show(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Order of the runs: a field, a parameter or a metric; - reverses it; accuracy: the best first.",
+            help="Order of the runs: a field, parameter, metric, best(METRIC); - reverses it; accuracy: best first.",
         ),
     ] = None,
     over: Annotated[
@@ -110,6 +111,7 @@ def show(
         found = list(client.runs(experiment_id, state=state, step=step))
         is_workflow = any(run.step_id is not None for run in found)
         graph = client.steps(experiment_id) if is_workflow and not (as_csv or as_json) else None
+        bests = {} if over or as_json else client.best_values(experiment_id, metrics_of(found))
     if graph:
         print_table(*step_table(graph))
         print()
@@ -117,8 +119,8 @@ def show(
         _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
         return
     if sort is not None:
-        found = _ordered(found, sort)
-    _print_runs(found, as_csv=as_csv, as_json=as_json)
+        found = _ordered(found, sort, bests)
+    _print_runs(found, bests, as_csv=as_csv, as_json=as_json)
     if not (as_csv or as_json):
         _print_unread(found)
     if not (as_csv or as_json) and (repeated := repeated_field(found)):
@@ -126,20 +128,20 @@ def show(
         print_table(*spread_table(group_runs(found, repeated)))
 
 
-def _ordered(found: Sequence[RunView], order: str) -> list[RunView]:
+def _ordered(found: Sequence[RunView], order: str, bests: Bests) -> list[RunView]:
     try:
-        return order_runs(found, order)
+        return order_runs(found, order, bests)
     except ValueError as error:
         raise BigbatchError(f"--sort: {error}") from error
 
 
-def _print_runs(found: Sequence[RunView], *, as_csv: bool, as_json: bool) -> None:
+def _print_runs(found: Sequence[RunView], bests: Bests = NO_BESTS, *, as_csv: bool, as_json: bool) -> None:
     if as_csv:
-        _print_csv(rows_of(found))
+        _print_csv(rows_of(found, bests))
     elif as_json:
         print_json(found)
     else:
-        print_table(*run_table(found))
+        print_table(*run_table(found, bests))
 
 
 def _print_unread(found: Sequence[RunView]) -> None:
@@ -186,19 +188,36 @@ def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json
     elif as_json:
         print_json(found)
     else:
-        heads = ("id", "name", "state", "progress", "runs", "best accuracy", "tags", "age")
+        best = "best" if any(one.best for one in found) else "best accuracy"
+        heads = ("id", "name", "state", "progress", "runs", best, "tags", "age")
         print_table(heads, [_experiment_row(one) for one in found])
 
 
 def _experiment_fields(one: ExperimentView) -> dict[str, object]:
     counts = {f"runs.{state}": one.counts.get(state, 0) for state in State}
-    return one.model_dump(mode="json", exclude={"counts", "tags"}) | counts | {"tags": " ".join(one.tags)}
+    return (
+        one.model_dump(mode="json", exclude={"counts", "tags", "best"})
+        | _best_fields(one)
+        | counts
+        | {"tags": " ".join(one.tags)}
+    )
+
+
+def _best_fields(one: ExperimentView) -> dict[str, object]:
+    return {"best.name": one.best and one.best.name, "best.value": one.best and one.best.value}
 
 
 def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
-    figures = (format_percent(one.progress), str(one.runs), format_percent(one.best_accuracy, 2))
+    figures = (format_percent(one.progress), str(one.runs), _best_text(one))
     state = f"{one.state}, {one.diverged} diverged" if one.diverged else one.state
     return (str(one.id), one.name, state, *figures, " ".join(one.tags), format_age(one.created_at))
+
+
+def _best_text(one: ExperimentView) -> str:
+    """Return the best accuracy, of programs the best value of a metric with its name."""
+    if one.best_accuracy is not None or one.best is None:
+        return format_percent(one.best_accuracy, 2)
+    return f"{format_figure(one.best.value)} {one.best.name}"
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:

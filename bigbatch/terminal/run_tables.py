@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bigbatch.frame import NO_BESTS, Bests
 from bigbatch.terminal.output import (
     Cells,
     format_accuracy,
@@ -13,6 +14,7 @@ from bigbatch.terminal.output import (
 )
 from contract.api.responses import RunView
 from contract.api.run_table import TableRow
+from contract.metric_direction import key_metric
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.grid.value_text import describe_values
 from study.spread import BEST_ACCURACY, RUN_S, Group, Spread, run_seconds
@@ -20,11 +22,12 @@ from study.spread import BEST_ACCURACY, RUN_S, Group, Spread, run_seconds
 SHOWN_SERIES = 3  # of a program
 
 
-def run_table(runs: Sequence[RunView]) -> tuple[Cells, list[Cells]]:
-    """Return heads and rows: accuracies, or the series that programs report in their place."""
-    own = _own_names(runs)
-    figures = own or ["last accuracy", "best accuracy"]
-    rows = [_run_row(run, own) for run in runs]
+def run_table(runs: Sequence[RunView], bests: Bests = NO_BESTS) -> tuple[Cells, list[Cells]]:
+    """Return heads and rows: accuracies, or the series that programs report in their place, and the best of one."""
+    own, every = _own_names(runs), dict.fromkeys(name for one in bests.values() for name in one)
+    key = key_metric(every) if own else None
+    figures = [*(own or ["last accuracy", "best accuracy"]), *([f"best {key}"] if key else [])]
+    rows = [_run_row(run, own, [bests.get(run.id, {}).get(key)] if key else []) for run in runs]
     return ("run", "values", "state", "step", "time", *figures, "reason"), rows
 
 
@@ -43,8 +46,8 @@ def _own_names(runs: Sequence[RunView]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in own_series(run)))[:SHOWN_SERIES]
 
 
-def _run_row(run: RunView, own: Sequence[str]) -> Cells:
-    figures = [format_figure(run.latest.get(name)) for name in own]
+def _run_row(run: RunView, own: Sequence[str], best: Sequence[float | None]) -> Cells:
+    figures = [format_figure(value) for value in (*(run.latest.get(name) for name in own), *best)]
     figures = figures or [format_accuracy(run), format_percent(run.best_accuracy, 2)]
     seconds = format_seconds(run_seconds(run))
     begin = (str(run.id), describe_values(run.values), state_text(run), format_steps(run), seconds)
@@ -58,7 +61,8 @@ def state_text(run: RunView | TableRow) -> str:
 
 def reason_text(run: RunView | TableRow) -> str:
     """Return why a run is in its state, after where it diverged."""
-    return "; ".join(filter(None, [run.diverged and run.diverged.sentence, run.reason]))
+    where = run.diverged.sentence if run.diverged else None
+    return "; ".join(filter(None, [where, run.reason]))
 
 
 def _group_row(group: Group, names: Sequence[str]) -> Cells:
