@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
+from bigbatch.plain_value import plain_value
 from bigbatch.versions import has_unknown_part, is_unknown_call, unread_answer, with_versions
 from contract.access.service_address import address_of_home
 from contract.access.service_record import LOOPBACK, token_of_local_service
@@ -160,7 +161,7 @@ class Connection:
         path = f"/experiments?{query}" if query else "/experiments"
         if isinstance(document, str):
             return self.post_once(path, Created, content=document.encode(), kind="application/yaml")
-        return self.post_once(path, Created, content=json.dumps(document).encode())
+        return self.post_once(path, Created, content=json.dumps(document, default=plain_value).encode())
 
     def change(
         self, method: str, path: str, answer: type[T], change: BaseModel | None = None, *, ask: Parameters | None = None

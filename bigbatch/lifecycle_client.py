@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from bigbatch.connection import Connection
+from bigbatch.connection import Connection, Parameters
 from bigbatch.document_changes import refuse_void_changes, set_paths
 from bigbatch.errors import BigbatchError, Unreachable
 from contract.api.labels import ExperimentChange, RunChange, RunLabels
 from contract.api.lifecycle import (
     Deleted,
+    DeletionPage,
     DeletionView,
     ExtensionRequest,
     PointsAdded,
@@ -23,7 +24,7 @@ from contract.api.lifecycle import (
     RunExtended,
     StoredSize,
 )
-from contract.api.responses import Created, ExperimentDetail, Page, RunDetail
+from contract.api.responses import Created, ExperimentDetail, RunDetail
 from contract.lifecycle.state import ENDED
 from contract.spec.experiment import ExperimentSpec
 
@@ -170,12 +171,14 @@ class LifecycleClient:
         return self._connection.change("POST", f"/{kind}/{row_id}/restore", Restored)
 
     def deletions(self) -> Iterator[DeletionView]:
-        """Yield the deletions that can be undone, the newest first."""
-        skip: int | None = 0
-        while skip is not None:
-            page = self._connection.get("/deletions", Page[DeletionView], ask={"skip": skip})
+        """Yield the deletions that can be undone, the newest first; a loop may restore them."""
+        place: Parameters = {}
+        while True:
+            page = self._connection.get("/deletions", DeletionPage, ask=place)
             yield from page.items
-            skip = page.next
+            if page.next is None:
+                return
+            place = {"after": page.next}
 
     def wait(self, experiment_id: int, timeout: float | None = None) -> ExperimentDetail:
         """Return the experiment when all its runs have ended; raise WaitTimeout after `timeout` seconds.

@@ -11,6 +11,24 @@ from contract.api.run_table import FieldNames, RunGroups, TablePage, TableRow
 from contract.api.saved.views import NewView, View, ViewChange, ViewPage, Views
 
 PAGE = 500  # rows per request
+MAX_COLUMNS = 50  # of a request
+FIRST = ("id", "experiment_id", "state")  # of each row, whatever columns are asked for
+
+
+def _with_numbers(page: TablePage) -> list[TableRow]:
+    """Return the rows of a page with NaN and infinities of metrics as numbers, for which JSON has words."""
+    metrics = [place for place, column in enumerate(page.columns) if column.metric is not None]
+    for row in page.rows:
+        for place in metrics:
+            if isinstance(cell := row.cells[place], str):
+                row.cells[place] = float(cell)
+    return page.rows
+
+
+def plain_row(row: TableRow, columns: Sequence[str]) -> dict[str, Any]:
+    """Return a row as a dictionary: `id`, `experiment_id`, `state`, and the columns by their names."""
+    first = {"id": row.id, "experiment_id": row.experiment_id, "state": row.state.value}
+    return first | dict(zip(columns, row.cells, strict=True))
 
 
 class TableClient:
@@ -30,32 +48,41 @@ class TableClient:
     ) -> Iterator[TableRow]:
         """Yield the runs of a query, `state = failed and batch > 256`, in the order `sort`, at most `limit`.
 
-        `cells` of a row are the values of `columns`: `batch`, `best(heldout_accuracy)`, `duration`.
+        `cells` of a row are the values of `columns`: `batch`, `best(heldout_accuracy)`, `duration`. A loop may change
+        the runs that it has got: archive, delete or tag them.
         """
         ask: Parameters = {"where": where, "sort": sort, "column": list(columns), "archived": str(archived).lower()}
         if experiment_id is not None:
             ask["experiment"] = experiment_id
-        seen = set[int]()  # a run that a new one has shifted to the next page
-        offset, total = 0, None
-        while (total is None or offset < total) and (limit is None or len(seen) < limit):
+        seen = set[int]()  # a run whose value in the order grew meanwhile comes again
+        is_last = False
+        while not is_last and (limit is None or len(seen) < limit):
             size = PAGE if limit is None else min(PAGE, limit - len(seen))
-            page = self._connection.get("/runs/table", TablePage, ask={**ask, "offset": offset, "limit": size})
-            new = [row for row in page.rows if row.id not in seen]
+            page = self._connection.get("/runs/table", TablePage, ask={**ask, "limit": size})
+            new = [row for row in _with_numbers(page) if row.id not in seen]
             yield from new
             seen |= {row.id for row in new}
-            offset, total = offset + size, page.total
+            ask["after"], is_last = page.next or "", page.next is None
 
     def table_rows(self, where: str = "", *, columns: Sequence[str] = (), **options: Any) -> list[dict[str, Any]]:
         """Return the same as dictionaries: `id`, `experiment_id`, `state`, and the columns by their names."""
-        return [
-            {"id": row.id, "experiment_id": row.experiment_id, "state": row.state.value}
-            | dict(zip(columns, row.cells, strict=True))
-            for row in self.table(where, columns=columns, **options)
-        ]
+        return [plain_row(row, columns) for row in self.table(where, columns=columns, **options)]
 
     def table_to_frame(self, where: str = "", *, columns: Sequence[str] = (), **options: Any) -> Any:
         """Return the same as a pandas DataFrame."""
-        return frame_of(self.table_rows(where, columns=columns, **options), "id")
+        rows = self.table_rows(where, columns=columns, **options)
+        return frame_of(rows, tuple(dict.fromkeys((*FIRST, *columns))), "id")
+
+    def best_values(self, experiment_id: int, names: Sequence[str]) -> dict[int, dict[str, float]]:
+        """Return of each run of an experiment the best value of each of the metrics that it has: least or greatest."""
+        found: dict[int, dict[str, float]] = {}
+        for first in range(0, len(names), MAX_COLUMNS):
+            mine = names[first : first + MAX_COLUMNS]
+            columns = ["best(`" + name.replace("`", "``") + "`)" for name in mine]
+            for row in self.table(experiment_id=experiment_id, columns=columns):
+                own = zip(mine, row.cells, strict=True)
+                found.setdefault(row.id, {}).update({name: float(cell) for name, cell in own if cell is not None})
+        return found
 
     def groups(
         self,

@@ -50,8 +50,20 @@ def double_of(data: bytes) -> float:
 
 
 def float_of(data: bytes) -> float:
-    """Return the number in four bytes."""
-    return float(_unpacked("<f", data))
+    """Return the number in four bytes, as its writer would print it."""
+    return shortest_float(float(_unpacked("<f", data)))
+
+
+def shortest_float(value: float, packed: str = "<f") -> float:
+    """Return the number with the fewest digits that a float32 (or `<e`) stores as this value: 0.1 for 0.10000000149."""
+    for digits in range(1, 9):
+        short = float(f"{value:.{digits}g}")
+        try:
+            if struct.pack(packed, short) == struct.pack(packed, value):
+                return short
+        except OverflowError:  # rounded to more than the largest one
+            continue
+    return float(f"{value:.9g}")
 
 
 def signed(integer: int) -> int:

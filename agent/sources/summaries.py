@@ -7,13 +7,23 @@ from collections.abc import Iterator
 
 from agent.sources.left_out import LeftOut
 from agent.sources.point import NAME_RULE, NoStep, Point, clamp_moment, is_name, step_of
-from agent.sources.protobuf import DamagedMessage, Field, double_of, float_of, read_fields, signed, varints_of
+from agent.sources.protobuf import (
+    DamagedMessage,
+    Field,
+    double_of,
+    float_of,
+    read_fields,
+    shortest_float,
+    signed,
+    varints_of,
+)
 
 # Event: 1 wall_time, 2 step, 5 summary. Summary: 1 value. Value: 1 tag, 2 simple_value, 8 tensor.
 WALL_TIME, STEP, SUMMARY = 1, 2, 5
 VALUE, TAG, SIMPLE_VALUE, TENSOR = 1, 1, 2, 8
 # TensorProto: 1 dtype, 4 tensor_content, and lists of numbers by type
 DTYPE, CONTENT, FLOATS, DOUBLES, INTS, INT64S = 1, 4, 5, 6, 7, 10
+NARROW = {1: "<f", 14: "<f", 19: "<e"}  # float, bfloat16, half
 FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q", 19: "<e"}  # float, double, int32, int64, half
 BFLOAT16 = 14
 
@@ -77,7 +87,10 @@ def _element(fields: list[Field]) -> float | None:
             numbers += struct.unpack(f"<{len(field.data) // struct.calcsize(pattern)}{pattern}", field.data)
         elif field.number in (INTS, INT64S):
             numbers += varints_of(field.data) if field.data else [signed(field.integer)]
-    return float(numbers[0]) if len(numbers) == 1 else None
+    if len(numbers) != 1:
+        return None
+    packed = NARROW.get(dtype)
+    return shortest_float(float(numbers[0]), packed) if packed else float(numbers[0])
 
 
 def _content(dtype: int, data: bytes) -> tuple[float, ...]:

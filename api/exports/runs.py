@@ -35,8 +35,9 @@ def export_runs(
     sort: Sort = None,
     column: Columns = (),
 ) -> StreamingResponse:
-    """Return a row for each selected run: id, experiment, state, and the columns that the request names."""
+    """Return a row for each selected run: id, experiment, state, and the other columns that the request names."""
     find = find_field if selected.experiment is None else find_column
+    column = own_columns(column)
     ids = ordered_ids(db, *selected.conditions(db), by=orders(db, sort, find))
     fields = in_parameter("column", lambda: [find(db, parse_name(name)) for name in column])
     columns = [ExportColumn(name, _type(name, field)) for name, field in zip(column, fields, strict=True)]
@@ -47,6 +48,12 @@ def export_runs(
         texts = [place for place, one in enumerate(columns) if one.type == "text"]
     blocks = (_block(part, texts) for part in _cells(engine, ids, fields) if part)
     return stream(form, "runs", [*FIRST, *columns], blocks)
+
+
+def own_columns(names: Sequence[str]) -> list[str]:
+    """Return the requested columns that every file does not begin with, each once."""
+    first = {one.name for one in FIRST}
+    return [name for name in dict.fromkeys(names) if name not in first]
 
 
 def _type(name: str, field: Field) -> Type:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -10,14 +10,14 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
-from api.errors import Conflict
+from api.errors import Conflict, Invalid
 from api.http.statuses import CHANGE, ITEM, LIST
-from api.parameters import MAX_INTEGER, Confirm, ExperimentId, Limit, RunId
+from api.parameters import MAX_INTEGER, NO_NUL, Confirm, ExperimentId, Limit, RunId
 from api.rows import found_experiment, found_run, see_experiment
-from contract.api.lifecycle import Deleted, DeletionView, Restored, StoredSize
-from contract.api.responses import Page
+from contract.api.lifecycle import Deleted, DeletionPage, DeletionView, Restored, StoredSize
 from contract.folder.files.whole_folder import measure_folder
 from contract.folder.run_folder import RunFolder
+from contract.validation import ValidationIssue
 from store.lifecycle import deletion, undo
 from store.session import snapshot
 from store.steps.progress import count_open
@@ -25,10 +25,13 @@ from store.tables import Experiment, Run
 
 router = APIRouter()
 MEASURED_S = 1.0  # a person waits for the answer
-Skip = Annotated[
-    int,
+After = Annotated[
+    str | None,
     Query(
-        ge=0, le=MAX_INTEGER, description="So many deletions are left out: `next` of the page before.", examples=[50]
+        max_length=100,
+        pattern=NO_NUL,
+        description="`next` of the page before: the page begins behind it, also if that was restored meanwhile.",
+        examples=["2026-11-23T08:00:00Z,run,42"],
     ),
 ]
 
@@ -90,11 +93,27 @@ def post_run_restore(run_id: RunId, db: Writing) -> Restored:
 
 
 @router.get("/deletions", tags=["experiments"], responses=LIST)
-def list_deletions(db: Reading, skip: Skip = 0, limit: Limit = 50) -> Page[DeletionView]:
-    """Return the deletions that can be undone, the newest first; `skip=next` gives the next page."""
-    found = undo.deletions(db, skip, limit + 1)
+def list_deletions(db: Reading, after: After = None, limit: Limit = 50) -> DeletionPage:
+    """Return the deletions that can be undone, the newest first; `after=next` gives the next page."""
+    found = undo.deletions(db, None if after is None else _place(after), limit + 1)
     items = [DeletionView(**one._asdict()) for one in found[:limit]]
-    return Page(items=items, next=skip + limit if len(found) > limit else None)
+    return DeletionPage(items=items, next=_place_of(items[-1]) if len(found) > limit else None)
+
+
+def _place_of(last: DeletionView) -> str:
+    return f"{last.deleted_at.isoformat().replace('+00:00', 'Z')},{last.kind},{last.id}"
+
+
+def _place(text: str) -> undo.Place:
+    try:
+        at, kind, number = text.split(",")
+        place = undo.Place(datetime.fromisoformat(at), kind, int(number))
+        if place.at.tzinfo is None or not 0 <= place.id <= MAX_INTEGER:
+            raise ValueError
+    except ValueError as error:
+        issue = ValidationIssue(path="after", message="expected `next` of a page of this list")
+        raise Invalid("the page is not valid", [issue]) from error
+    return place
 
 
 def _undo(request: Request) -> timedelta:

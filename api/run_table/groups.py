@@ -13,9 +13,10 @@ from api.run_table.group_order import Group, numbers_of, sort_groups
 from api.run_table.language import parse_name
 from api.run_table.selection import ColumnName, Selected, in_parameter
 from api.run_table.table import column_of
-from contract.api.run_table import Cell, GroupFigure, RunGroup, RunGroups, TableColumn
+from api.run_table.written import written_value
+from contract.api.run_table import GroupFigure, RunGroup, RunGroups, TableColumn
 from contract.validation import ValidationIssue
-from store.run_table.columns import Kind
+from store.run_table.columns import Kind, shown
 from store.run_table.fields import Field, find_column, find_field
 from store.run_table.groups import Key, grouped
 from study.spread import spread_of
@@ -98,7 +99,7 @@ def _check(by: Sequence[str], keys: Sequence[Field], columns: Sequence[TableColu
 
 def _shown(by: Sequence[str], group: Group, figures: int, where: str | None) -> RunGroup:
     return RunGroup(
-        values=list(group.values),
+        values=[shown(value) for value in group.values],
         count=group.members.runs,
         figures=[_figure(numbers_of(group, at)) for at in range(figures)],
         where=query_of(by, group.values, where),
@@ -115,22 +116,8 @@ def _figure(numbers: Sequence[float]) -> GroupFigure | None:
 
 
 def query_of(by: Sequence[str], key: Key, where: str | None) -> str | None:
-    """Return the query for the runs of a group among those of `where`; None if the language cannot write it."""
+    """Return the query for the runs of a group among those of `where`; None if it is too long to be asked."""
     parts = [f"({where.strip()})"] if where and where.strip() else []
-    for name, value in zip(by, key, strict=True):
-        text = _value_text(value)
-        if text is None:
-            return None
-        parts.append(f"{name} = {text}")
+    parts += [f"{name} = {written_value(value)}" for name, value in zip(by, key, strict=True)]
     found = " and ".join(parts)
     return found if len(found) <= MAX_QUERY else None
-
-
-def _value_text(value: Cell) -> str | None:
-    if value is None:
-        return "null"
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return repr(value)
-    text = str(value)
-    quotes = [quote for quote in "\"'" if quote not in text]
-    return f"{quotes[0]}{text}{quotes[0]}" if quotes else None

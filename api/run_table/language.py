@@ -31,8 +31,8 @@ GRAMMAR = r"""
     OPERATOR: "!=" | "<=" | ">=" | "!~" | "=" | "<" | ">" | "~"
     DESCENDING: "-"
     NAME: /[^\W\d][\w.:\/@-]*/i
-    QUOTED: /`[^`]+`/
-    STRING: /"[^"]*"|'[^']*'/
+    QUOTED: /`(?:[^`]|``)+`/
+    STRING: /"(?:[^"]|"")*"|'(?:[^']|'')*'/
     WORD: /[^\s()",'`=!<>~]+/
     %ignore /\s+/
 """
@@ -135,26 +135,36 @@ class _Trees(Transformer[Token, object]):
         return Not(IsIn(name, values))
 
     def has_text(self, text: Token) -> HasText:
-        return HasText(str(text)[1:-1])
+        return HasText(_inside(text))
 
     def name(self, name: Token) -> Name:
-        return Name(str(name).strip("`"), _place(name))
+        return Name(_name(name), _place(name))
 
     def figure(self, figure: Token, metric: Token) -> Name:
         start, end = _place(figure).start, _place(metric).end + 1
-        return Name(str(metric).strip("`"), Place(start, end), str(figure).lower())
+        return Name(_name(metric), Place(start, end), str(figure).lower())
 
     def word(self, value: Token) -> Value:
         return Value(str(value), _place(value))
 
     def string(self, value: Token) -> Value:
-        return Value(str(value)[1:-1], _place(value), is_quoted=True)
+        return Value(_inside(value), _place(value), is_quoted=True)
 
     def order(self, sign: Token | None, name: Name) -> Order:
         return Order(name, sign is not None)
 
     def orders(self, *orders: Order) -> list[Order]:
         return list(orders)
+
+
+def _name(token: Token) -> str:
+    return _inside(token) if token.startswith("`") else str(token)
+
+
+def _inside(token: Token) -> str:
+    """Return what is between quotes, of which a doubled one stands for one."""
+    quote = token[0]
+    return str(token)[1:-1].replace(2 * quote, quote)
 
 
 def _place(token: Token) -> Place:

@@ -159,3 +159,12 @@ class DeletionView(DescribedModel):
     """When it was deleted."""
     restorable_until: datetime = Field(examples=["2026-11-24T08:00:00Z"])
     """Until when it can be restored at least."""
+
+
+class DeletionPage(DescribedModel):
+    """A page of the deletions that can be undone."""
+
+    items: list[DeletionView]
+    """The deletions, the newest first."""
+    next: str | None = Field(examples=["2026-11-23T08:00:00Z,run,42"])
+    """Where the next page begins: `after` of its request; null: no more."""

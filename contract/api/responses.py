@@ -11,6 +11,7 @@ from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import PendingKind
@@ -96,6 +97,8 @@ class RunView(DescribedModel):
     """When the run was archived, so that lists hide it; null: it is not archived."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
+    diverged: Diverged | None
+    """Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers."""
     unread: UnreadView | None
     """What could not be read of what the run wrote; null: nothing."""
 
@@ -201,6 +204,15 @@ class FailedRun(DescribedModel):
     """The failure of the last attempt; null if no job of the run ever started."""
 
 
+class BestMetric(DescribedModel):
+    """The best value that the runs of an experiment have reported of a metric."""
+
+    name: str = Field(examples=["val/acc"])
+    """Name of the metric: of those whose names say which values are good, one of held-out data if there is any."""
+    value: float = Field(examples=[0.93])
+    """The greatest or the least value, by the metric's name."""
+
+
 class ExperimentView(DescribedModel):
     """An experiment in a list."""
 
@@ -218,6 +230,8 @@ class ExperimentView(DescribedModel):
     """Number of runs."""
     counts: dict[State, int] = Field(examples=[{"running": 1, "done": 2}])
     """Number of runs in each state; a state without runs may be absent."""
+    diverged: int = Field(default=0, examples=[0])
+    """Number of runs of which a metric has no finite value any more."""
     open_steps: int = Field(examples=[0])
     """Number of steps of a workflow that wait or run; 0 without steps."""
     progress: float = Field(examples=[0.75])
@@ -226,6 +240,8 @@ class ExperimentView(DescribedModel):
     """Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
+    best: BestMetric | None = None
+    """Of programs, which have no held-out accuracy: the best value of a metric; null without one."""
     series: list[str] = Field(examples=[["loss", "heldout_accuracy"]])
     """Names of the series that the first run reports, at most 100, without those of single ranks."""
     owner: str = Field(examples=["ada"])

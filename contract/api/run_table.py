@@ -6,6 +6,7 @@ from pydantic import Field
 
 from contract.api.responses import VALUES
 from contract.described_model import DescribedModel
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
 from contract.spec.grid.grid import Values
 
@@ -46,6 +47,8 @@ class TableRow(DescribedModel):
     """The newest stored step; 0 before the first."""
     steps: int = Field(examples=[4875])
     """Number of steps of the whole run; 0 if it is not known."""
+    diverged: Diverged | None
+    """Since which step a metric of the run has no finite value; null: the newest values are numbers."""
     archived_at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
     """When the run was archived; null: it is not archived."""
     cells: list[Cell] = Field(examples=[[256, "lars", 0.983]])
@@ -58,7 +61,9 @@ class TablePage(DescribedModel):
     total: int = Field(examples=[31_382])
     """Number of runs of the query, on all pages."""
     offset: int = Field(examples=[0])
-    """Place of the first row of the page among them."""
+    """Place of the first row of the page among them, as the request has it; 0 in a page by `after`."""
+    next: str | None = Field(default=None, examples=["[42, 0.983]"])
+    """Where the next page begins: `after` of its request; null: no more."""
     columns: list[TableColumn]
     """The requested columns, in their order."""
     rows: list[TableRow]
@@ -92,6 +97,8 @@ class FieldValues(DescribedModel):
     """The field."""
     values: list[Cell] = Field(examples=[["ada", "grace"]])
     """At most as many values as were asked for; none for numbers that every run has, and for metrics."""
+    texts: list[str] = Field(examples=[["ada", '"grace h."']])
+    """The same values as a query has them."""
 
 
 class GroupFigure(DescribedModel):
@@ -119,7 +126,7 @@ class RunGroup(DescribedModel):
     figures: list[GroupFigure | None]
     """The spread of each requested figure, in their order; null if no run of the group has a value."""
     where: str | None = Field(examples=['(state = done) and batch = 256 and optimizer.kind = "lars"'])
-    """The query for the runs of the group; null if the language cannot write one of the values."""
+    """The query for the runs of the group; null if it is longer than a query may be."""
 
 
 class RunGroups(DescribedModel):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, literal, select, update
+from sqlalchemy import ColumnElement, and_, func, literal, or_, select, update
 from sqlalchemy.orm import Session
 
 from store import changes
@@ -25,6 +25,14 @@ class Deletion(NamedTuple):
     runs: int
     deleted_at: datetime
     restorable_until: datetime
+
+
+class Place(NamedTuple):
+    """The place of a deletion in the list."""
+
+    at: datetime
+    kind: str
+    id: int
 
 
 def restore_experiment(db: Session, experiment_id: int) -> int:
@@ -74,8 +82,11 @@ def _restore(db: Session, *which: ColumnElement[bool]) -> int:
     return len(locked)
 
 
-def deletions(db: Session, skip: int, limit: int) -> list[Deletion]:
-    """Return what can be restored, the newest deletion first; the runs of a deleted experiment are part of it."""
+def deletions(db: Session, after: Place | None, limit: int) -> list[Deletion]:
+    """Return what can be restored behind a place, the newest deletion first.
+
+    The runs of a deleted experiment are part of its deletion.
+    """
     went = and_(Run.experiment_id == Experiment.id, Run.deleted_at == Experiment.deleted_at)
     runs = select(func.count()).where(went).correlate(Experiment).scalar_subquery()
     moments = (Experiment.deleted_at, Experiment.restorable_until)
@@ -88,6 +99,11 @@ def deletions(db: Session, skip: int, limit: int) -> list[Deletion]:
     own = own.where(Run.deleted_at.is_not(None), Run.restorable_until.is_not(None))
     both = whole.union_all(own.where(Experiment.deleted_at.is_(None))).subquery()
     columns = list(both.c)
-    order = (columns[5].desc(), columns[0], columns[1].desc())
-    rows = db.execute(select(*columns).order_by(*order).offset(skip).limit(limit))
+    kind, number, at = columns[0], columns[1], columns[5]
+    query = select(*columns).order_by(at.desc(), kind, number.desc()).limit(limit)
+    if after is not None:
+        same = at == after.at
+        behind = or_(kind > after.kind, and_(kind == after.kind, number < after.id))
+        query = query.where(or_(at < after.at, and_(same, behind)))
+    rows = db.execute(query)
     return [Deletion(*row) for row in rows]

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.metric_direction import is_better_when_higher
+from contract.metric_names import KNOWN
 from store.metrics.figures import Figure
 from store.run_table.columns import ALIASES, BuiltIn, built_ins
 from store.run_table.leaves import PARAMETERS, within
@@ -15,7 +16,8 @@ from store.run_table.names import all_names, spec_paths
 from store.run_table.query import Name, QueryError
 from store.run_table.spec_fields import ExperimentField, RunField
 
-FIGURES: Mapping[str, str] = {"last": "last", "min": "least", "max": "most", "mean": "mean"}
+LAST = "last"  # the only figure that may be NaN or infinite
+FIGURES: Mapping[str, str] = {"last": LAST, "min": "least", "max": "most", "mean": "mean"}
 BEST = "best"  # the greatest or the least value, by the metric's name
 
 
@@ -39,15 +41,23 @@ class MetricField:
     column: str  # of the table of figures
 
 
-Field = BuiltIn | TagField | SpecField | MetricField
+@dataclass(frozen=True)
+class FirstOf:
+    """What a name stands for in each run: the first of these fields that the run has."""
+
+    fields: tuple[SpecField | MetricField, ...]
+
+
+Field = BuiltIn | TagField | SpecField | MetricField | FirstOf
 
 
 def find_field(db: Session, name: Name) -> Field:
     """Return the field of a name; raise QueryError with near names if there is none.
 
-    A name stands for the first of: a column that every run has, a field of a spec, the last value of a metric, `.kind`
-    of a choice (`optimizer` for `optimizer.kind`), a parameter of a program (`lr` for `parameters.lr`), the only field
-    of a spec that ends so (`rate` for `schedule.rate`).
+    A name is a column that every run has; else it stands in each run for the first of these that the run has: a field
+    of its spec, `.kind` of a choice (`optimizer` for `optimizer.kind`), a parameter of a program (`lr` for
+    `parameters.lr`), a field of the spec whose path ends so (`rate` for `schedule.rate`) if that is the only one, the
+    last value of a metric. So a spec or a metric of another run never changes what the name means for this one.
     """
     if name.figure is not None:
         return _metric_field(db, name, name.figure)
@@ -55,18 +65,31 @@ def find_field(db: Session, name: Name) -> Field:
         return TagField()
     if column := built_ins().get(name.text):
         return column
-    path = ALIASES.get(name.text, name.text)
-    if name.text in ALIASES or _has_path(db, path):
-        return SpecField(path)
-    if _has_metric(db, name.text):
-        return MetricField(name.text, FIGURES["last"])
-    for candidate in (f"{path}.kind", f"parameters.{path}"):
-        if _has_path(db, candidate):
-            return SpecField(candidate)
-    ends = [one for one in spec_paths(db) if one.endswith(f".{name.text}")]
-    if len(ends) == 1:
-        return SpecField(ends[0])
-    raise QueryError(_unknown(db, name.text), name.place)
+    if name.text in ALIASES:
+        return SpecField(ALIASES[name.text])
+    paths = _paths_of(db, name.text)
+    metrics = [MetricField(name.text, LAST)] if _has_metric(db, name.text) else []
+    found: tuple[SpecField | MetricField, ...] = (*(SpecField(path) for path in paths), *metrics)
+    if not found:
+        raise QueryError(_unknown(db, name.text), name.place)
+    return found[0] if len(found) == 1 else FirstOf(found)
+
+
+def _paths_of(db: Session, text: str) -> list[str]:
+    """Return the paths of specs for which a name stands, the first one first."""
+    # `loss` is what the engine measures, and not `loss.kind`
+    names = [text] if text in KNOWN else [text, f"{text}.kind"]
+    of_specs = [path for path in names if _has_path(db, path)]
+    parameter = f"{PARAMETERS}{text}"
+    of_parameters = [parameter] if _has_path(db, parameter) else []
+    if of_specs:
+        return [*of_specs, *of_parameters]
+    ends = [path for path in spec_paths(db) if path.endswith(f".{text}") and path != parameter]
+    # those of the engine first: a program's parameters are named by their user
+    for mine in ([path for path in ends if not path.startswith(PARAMETERS)], ends):
+        if len(mine) == 1:
+            return [*of_parameters, *mine]
+    return of_parameters
 
 
 def find_column(db: Session, name: Name) -> Field:

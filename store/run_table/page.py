@@ -3,20 +3,24 @@
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, null, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from store.lifecycle.tags import ExperimentTag, RunTag
 from store.metrics.figures import Figure
 from store.run_table.columns import BuiltIn, plain
-from store.run_table.fields import Field, MetricField, SpecField, TagField
+from store.run_table.fields import LAST, Field, FirstOf, MetricField, SpecField, TagField
+from store.run_table.keyset import Key, beyond, place_after
 from store.run_table.leaves import PARAMETERS, Leaf, Leaves, object_of, within
 from store.run_table.spec_fields import ExperimentField, RunField
 from store.tables import Experiment, Job, Run
 
 Cell = float | int | str | bool | None
-Keys = list[ColumnElement[Any]]
-FIGURES = ("last", "least", "most", "mean")  # of a metric
+Part = BuiltIn | TagField | SpecField | MetricField  # a field that is no choice of others
+Expressions = list[ColumnElement[Any]]
+FIGURES = (LAST, "least", "most", "mean")  # of a metric
+# one object for each, because groups find a value that does not equal itself by its identity
+NOT_FINITE = {word: float(word) for word in ("nan", "inf", "-inf")}
 
 
 class FieldOrder(NamedTuple):
@@ -28,12 +32,8 @@ class FieldOrder(NamedTuple):
 
 def ordered_ids(db: Session, *which: ColumnElement[bool], by: Sequence[FieldOrder]) -> list[int]:
     """Return the ids of the runs of `which`; a run without a value comes last, equal runs are newest first."""
-    asked: Select[Any] = select(Run.id.label("table_run_id")).where(*which)
-    keys: Keys = []
-    for order in by:
-        asked, own = _joined(asked, order.field)
-        keys += [(key.desc() if order.is_descending else key.asc()).nulls_last() for key in own]
-    return list(db.scalars(asked.order_by(*keys, Run.id.desc())))
+    asked, keys = _ordered(which, by)
+    return list(db.scalars(asked.order_by(*(key.clause for key in keys), Run.id.desc())))
 
 
 class Page(NamedTuple):
@@ -41,21 +41,41 @@ class Page(NamedTuple):
 
     total: int
     ids: list[int]
+    next: str | None  # the place behind the last one; None: there are no more
 
 
-def page_of_ids(db: Session, *which: ColumnElement[bool], by: Sequence[FieldOrder], offset: int, limit: int) -> Page:
-    """Return a page of the runs of `which`, in the order of `ordered_ids`."""
-    if by:  # a sorted page needs the values of all runs
-        ids = ordered_ids(db, *which, by=by)
-        return Page(len(ids), ids[offset : offset + limit])
-    total = db.scalar(select(func.count(Run.id).label("table_run_count")).where(*which))
-    if not total:
-        return Page(0, [])
-    newest = select(Run.id.label("table_run_id")).where(*which).order_by(Run.id.desc()).offset(offset).limit(limit)
-    return Page(total, list(db.scalars(newest)))
+def page_of_ids(
+    db: Session,
+    *which: ColumnElement[bool],
+    by: Sequence[FieldOrder],
+    limit: int,
+    offset: int = 0,
+    after: str | None = None,
+) -> Page:
+    """Return a page of the runs of `which`, in the order of `ordered_ids`: from a number on, or behind a place.
+
+    Raise PlaceError for a place that is none in this order.
+    """
+    total = db.scalar(select(func.count(Run.id).label("table_run_count")).where(*which)) or 0
+    asked, keys = _ordered(which, by)
+    asked = asked.add_columns(*(key.expression for key in keys)).order_by(*(key.clause for key in keys), Run.id.desc())
+    if after is not None:
+        asked = asked.where(beyond(keys, after))
+    rows = [tuple(row) for row in db.execute(asked.offset(offset).limit(limit + 1))] if total else []
+    following = place_after(rows[limit - 1]) if len(rows) > limit else None
+    return Page(total, [row[0] for row in rows[:limit]], following)
 
 
-def _joined(asked: Select[Any], field: Field) -> tuple[Select[Any], Keys]:
+def _ordered(which: Sequence[ColumnElement[bool]], by: Sequence[FieldOrder]) -> tuple[Select[Any], list[Key]]:
+    asked: Select[Any] = select(Run.id.label("table_run_id")).where(*which)
+    keys: list[Key] = []
+    for order in by:
+        asked, own = _joined(asked, order.field)
+        keys += [Key(expression, order.is_descending) for expression in own]
+    return asked, keys
+
+
+def _joined(asked: Select[Any], field: Field) -> tuple[Select[Any], Expressions]:
     """Join the table of a field's values, and return the expressions by which they are sorted."""
     match field:
         case BuiltIn():
@@ -79,6 +99,15 @@ def _joined(asked: Select[Any], field: Field) -> tuple[Select[Any], Keys]:
             figures = aliased(Figure)
             asked = asked.outerjoin(figures, and_(figures.run_id == Run.id, figures.name == metric))
             return asked, [getattr(figures, column)]
+        case FirstOf(fields):
+            parts = []
+            for one in fields:
+                asked, columns = _joined(asked, one)
+                parts.append((columns[0], columns[1] if len(columns) > 1 else null()))
+            has_value = [or_(number.is_not(None), text.is_not(None)) for number, text in parts]
+            return asked, [
+                case(*[(has, part[place]) for has, part in zip(has_value, parts, strict=True)]) for place in (0, 1)
+            ]
 
 
 def _scalar(column: BuiltIn) -> ColumnElement[Any]:
@@ -112,13 +141,14 @@ class _SpecValues(NamedTuple):
 
 def cells_of(db: Session, runs: Sequence[Listed], fields: Sequence[Field]) -> dict[int, list[Cell]]:
     """Return the values of the fields of each run, in their order, with a few statements for all of them."""
-    columns = [field for field in fields if isinstance(field, BuiltIn)]
+    parts = list(dict.fromkeys(one for field in fields for one in _parts_of(field)))
+    columns = [field for field in parts if isinstance(field, BuiltIn)]
     of_columns = _column_values(db, runs, columns)
-    of_specs = _spec_values(db, runs, [field.path for field in fields if isinstance(field, SpecField)])
-    of_figures = _figures(db, runs, {field.metric for field in fields if isinstance(field, MetricField)})
-    tags = tags_of(db, runs) if TagField() in fields else {}
+    of_specs = _spec_values(db, runs, [field.path for field in parts if isinstance(field, SpecField)])
+    of_figures = _figures(db, runs, {field.metric for field in parts if isinstance(field, MetricField)})
+    tags = tags_of(db, runs) if TagField() in parts else {}
 
-    def values(field: Field) -> list[Cell]:
+    def values(field: Part) -> list[Cell]:
         match field:
             case BuiltIn():
                 place = columns.index(field)
@@ -133,8 +163,20 @@ def cells_of(db: Session, runs: Sequence[Listed], fields: Sequence[Field]) -> di
                 return [found[run.id][place] if run.id in found else None for run in runs]
 
     # by field first: the kind of a field is looked at once, and a large group has many runs
-    by_field = [values(field) for field in fields]
+    known = {field: values(field) for field in parts}
+    by_field = [_first_values([known[one] for one in _parts_of(field)]) for field in fields]
     return {run.id: [cells[place] for cells in by_field] for place, run in enumerate(runs)}
+
+
+def _parts_of(field: Field) -> Sequence[Part]:
+    return field.fields if isinstance(field, FirstOf) else [field]
+
+
+def _first_values(columns: Sequence[list[Cell]]) -> list[Cell]:
+    """Return of each run the first value that is there."""
+    if len(columns) == 1:
+        return columns[0]
+    return [next((cell for cell in cells if cell is not None), None) for cells in zip(*columns, strict=True)]
 
 
 def _column_values(db: Session, runs: Sequence[Listed], columns: Sequence[BuiltIn]) -> dict[int, list[Cell]]:
@@ -194,10 +236,11 @@ def _figures(db: Session, runs: Sequence[Listed], metrics: Collection[str]) -> d
     """Return the FIGURES of each metric by the ids of runs."""
     found: dict[str, dict[int, Sequence[Any]]] = {metric: {} for metric in metrics}
     if metrics:
-        query = select(Figure.run_id, Figure.name, *(getattr(Figure, name) for name in FIGURES))
+        query = select(Figure.run_id, Figure.name, Figure.not_finite, *(getattr(Figure, name) for name in FIGURES))
         rows = db.execute(query.where(Figure.name.in_(metrics), Figure.run_id.in_([run.id for run in runs])))
         for row in rows:
-            found[row[1]][row[0]] = row[2:]
+            figures = tuple(row[3:])
+            found[row[1]][row[0]] = figures if row[2] is None else (NOT_FINITE[row[2]], *figures[1:])
     return found
 
 

@@ -6,6 +6,7 @@ opposite. Fields of specs and figures are found by the indices of their tables, 
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, assert_never
 
@@ -17,11 +18,19 @@ from store.metrics.figures import Figure
 from store.run_table import query
 from store.run_table.any_text import contains, run_has_text
 from store.run_table.columns import BuiltIn, Kind
-from store.run_table.fields import Field, MetricField, SpecField, TagField, find_field
-from store.run_table.leaves import within
+from store.run_table.fields import LAST, Field, FirstOf, MetricField, SpecField, TagField, find_field
+from store.run_table.leaves import MAX_TEXT, within
 from store.run_table.query import QueryError, Value
 from store.run_table.spec_fields import ExperimentField, RunField
-from store.run_table.values import is_missing, moment_of, number_of, number_or_none, seconds_of
+from store.run_table.values import (
+    is_missing,
+    is_missing_number,
+    moment_of,
+    not_finite_word,
+    number_of,
+    number_or_none,
+    seconds_of,
+)
 from store.tables import Experiment, Job, Run
 
 Condition = ColumnElement[bool]
@@ -59,6 +68,7 @@ def condition_of(db: Session, asked: query.Query) -> Condition:
 
 
 def _compare(field: Field, sign: str, value: Value) -> Condition:
+    value = _as_null(field, value)
     if is_missing(value) and sign != "=":
         raise QueryError(f"{value.text} can be compared with = and != only", value.place)
     match field:
@@ -70,8 +80,35 @@ def _compare(field: Field, sign: str, value: Value) -> Condition:
             return _of_spec(path, sign, value)
         case MetricField(metric, column):
             return _of_metric(metric, column, sign, value)
+        case FirstOf(fields):
+            return _of_first(fields, sign, value)
         case _:
             assert_never(field)
+
+
+def _as_null(field: Field, value: Value) -> Value:
+    """Return `none` as `null` where a field has no texts, or only those of a list without that word."""
+    has_texts = field.kind is Kind.TEXT and not field.choices if isinstance(field, BuiltIn) else True
+    if (isinstance(field, MetricField) or not has_texts) and is_missing_number(value):
+        return replace(value, text="null")
+    return value
+
+
+def _of_first(fields: Sequence[SpecField | MetricField], sign: str, value: Value) -> Condition:
+    """Return the condition for runs in which the first field that they have holds."""
+    missing = Value("null", value.place)
+    lacks = [_compare(field, "=", missing) for field in fields]
+    if is_missing(value):
+        return and_(*lacks)
+    return or_(*(and_(*lacks[:place], _holds(field, sign, value)) for place, field in enumerate(fields)))
+
+
+def _holds(field: SpecField | MetricField, sign: str, value: Value) -> Condition:
+    # other runs have a text where these have a metric
+    is_text = value.is_quoted or (number_or_none(value) is None and not_finite_word(value) is None)
+    if isinstance(field, MetricField) and (sign == "~" or is_text):
+        return false()
+    return _compare(field, sign, value)
 
 
 def _of_column(column: BuiltIn, sign: str, value: Value) -> Condition:
@@ -148,11 +185,11 @@ def _of_spec(path: str, sign: str, value: Value) -> Condition:
     def holds(table: Any) -> Condition:
         if sign == "~":
             return contains(table.text, value.text)
-        number = number_or_none(value)
+        number, text = number_or_none(value), value.text[:MAX_TEXT]  # as it is stored
         if number is None:
-            return _ordered(table.text, sign, value.text, value)
+            return _ordered(table.text, sign, text, value)
         of_number = _ordered(table.number, sign, number, value)
-        return or_(of_number, table.text == value.text) if sign == "=" else of_number
+        return or_(of_number, table.text == text) if sign == "=" else of_number
 
     return _of_either(path, holds)
 
@@ -190,6 +227,19 @@ def _of_metric(metric: str, column: str, sign: str, value: Value) -> Condition:
     figure = getattr(Figure, column)
     of_metric = Figure.name == metric
     if is_missing(value):
-        return Run.id.not_in(select(Figure.run_id).where(of_metric, figure.is_not(None)))
+        # a metric that is NaN has a value
+        has_value = true() if column == LAST else figure.is_not(None)
+        return Run.id.not_in(select(Figure.run_id).where(of_metric, has_value))
+    if (word := not_finite_word(value)) is not None:
+        return Run.id.in_(select(Figure.run_id).where(of_metric, _is_not_finite(metric, column, sign, value, word)))
     found = _ordered(figure, sign, number_of(value), value)
     return Run.id.in_(select(Figure.run_id).where(of_metric, found))
+
+
+def _is_not_finite(metric: str, column: str, sign: str, value: Value, word: str) -> Condition:
+    if column != LAST:
+        message = f"only the last value of a metric may be {word}; compare {metric} or last({metric})"
+        raise QueryError(message, value.place)
+    if sign != "=":
+        raise QueryError(f"{value.text} can be compared with = and != only", value.place)
+    return Figure.not_finite == word

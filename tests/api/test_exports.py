@@ -17,6 +17,8 @@ from api.exports import answer
 from api.exports.formats import CsvWriter
 from api.exports.parquet import ROW_GROUP
 from api.exports.points import COLUMNS, _blocks
+from contract.folder import events
+from store.metrics import points as stored_points
 from store.metrics.chunks import write_points
 from store.metrics.curves import PART, in_parts
 from store.metrics.packing import Points
@@ -66,6 +68,27 @@ def rows_of(client: TestClient, form: str, path: str = "points", **asked: Any) -
 
 def plain(row: tuple[Any, ...]) -> tuple[int, str, int, str]:
     return int(row[0]), row[1], int(row[2]), repr(float(row[3]))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_table_has_each_column_once(both: TestClient, engine: Engine, form: str) -> None:
+    name = "m" * 200
+    with transaction(engine) as db:
+        stored_points.put(db, 1, [events.Points(attempt=1, at=0.0, step=1, values={name: float("nan"), "loss": 0.5})])
+    asked = {"column": ["state", "id", "batch", "batch", name, "loss"], "format": form}
+    found = both.get("/api/v1/export/runs", params=asked)
+    assert found.status_code == 200, found.text
+    expected = ["id", "experiment_id", "state", "batch", name, "loss"]
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+        (row,) = importlib.import_module("pyarrow.parquet").read_table(io.BytesIO(found.content)).to_pylist()
+    elif form == "jsonl":
+        row = json.loads(found.text)
+    else:
+        (row,) = csv.DictReader(io.StringIO(found.text))
+        assert found.text.splitlines()[0] == ",".join(expected)
+    assert list(row) == expected
+    assert str(row[name]).lower() == "nan"
 
 
 @pytest.mark.ring("all")

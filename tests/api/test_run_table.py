@@ -95,7 +95,13 @@ FOUND: list[tuple[str, list[int]]] = [
     ("best(loss) = 1 or max(loss) = 5", [3, 2]),
     ("mean(loss) = 2", [2]),
     ("not loss > 3", [7, 6, 5, 4, 2, 1]),
-    ("loss = null and batch = 128", [4]),
+    ("loss = null and batch = 256", [7, 6]),
+    ("loss = nan", [4]),
+    ("loss != NaN and batch = 128", [5]),
+    ("last(loss) in (inf, nan, 2)", [4, 2]),
+    ("loss = -inf or loss = +inf", []),
+    ("diverged = true", [4]),
+    ("diverged = false and batch = 128", [5]),
     ("best(heldout_accuracy) > 70%", [2]),
     ("duration > 1h30m and duration < 2.5h", [6]),
     ("started < -2h", [6]),
@@ -181,6 +187,44 @@ def test_any_field_sorts_all_runs_and_runs_without_a_value_come_last(table: Test
     for sort, expected in SORTED[:6]:
         pages = [rows(table, sort=sort, offset=offset, limit=2) for offset in range(0, 7, 2)]
         assert [row["id"] for page in pages for row in page["rows"]] == expected
+
+
+def test_pages_behind_their_last_rows_have_each_run_once_while_runs_leave_the_table(table: TestClient) -> None:
+    for sort, expected in [("", ALL), *SORTED]:
+        seen: list[int] = []
+        after: dict[str, str] = {}
+        while True:
+            page = rows(table, sort=sort, limit=2, **after)
+            assert page["total"] == 7 - len(seen)
+            seen += [row["id"] for row in page["rows"]]
+            for row in page["rows"]:
+                assert table.patch(f"/api/v1/runs/{row['id']}", json={"archived": True}).status_code == 200
+            if page["next"] is None:
+                break
+            after = {"after": page["next"]}
+        assert seen == expected, sort
+        for run_id in seen:
+            table.patch(f"/api/v1/runs/{run_id}", json={"archived": False})
+
+
+def test_a_place_that_is_none_in_the_order_is_refused(table: TestClient) -> None:
+    for after in (
+        "",
+        "7",
+        "[7]",
+        "[7,1,1]",
+        '["7",1]',
+        '[7,"x"]',
+        "[7,NaN]",
+        "[7,[1]]",
+        "[7,true]",
+        "[-1,1]",
+        "[1e9,1]",
+    ):
+        answer = table.get("/api/v1/runs/table", params={"sort": "step", "after": after})
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "after"), after
+    assert table.get("/api/v1/runs/table", params={"sort": "-created", "after": '[7,"soon"]'}).status_code == 422
+    assert [row["id"] for row in rows(table, sort="step", after="[3,0]")["rows"]] == [2, 1]
 
 
 def test_a_page_has_the_requested_columns_and_the_number_of_all_runs(table: TestClient) -> None:

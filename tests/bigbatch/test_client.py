@@ -4,6 +4,7 @@ import json
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
+import numpy as np
 import pytest
 
 from bigbatch import ApiError, BigbatchError, Client, Unreachable, client, connection
@@ -42,6 +43,19 @@ def test_an_experiment_is_created_from_text_a_dict_or_a_model(client: Client, sp
     assert client.experiment(created.id).spec == ExperimentSpec.model_validate(read_document(SPEC))
     assert [run.id for run in client.runs(created.id)] == created.runs
     assert client.run(created.runs[1]).spec.schedule.rate == 0.1
+
+
+def test_scalars_of_numpy_are_values_of_a_document_and_nan_is_refused_by_its_field(client: Client) -> None:
+    rates = [np.float32(0.1), np.float64(0.3), np.array(0.5)]
+    document = {**read_document(SPEC), "axes": {"schedule.rate": rates, "seed": np.arange(2)}}
+    made = client.create(document)
+    values = [run.values for run in client.runs(made.id)]
+    assert values == [{"schedule.rate": rate, "seed": seed} for rate in (0.1, 0.3, 0.5) for seed in (0, 1)]
+    assert [type(one["seed"]) for one in values] == [int] * 6
+    with pytest.raises(ApiError, match=r"schedule\.rate"):
+        client.create({**document, "axes": {"schedule.rate": [np.float32("nan")]}})
+    with pytest.raises(BigbatchError, match="no object"):
+        client.create({**document, "name": object()})
 
 
 def test_a_value_that_json_has_no_word_for_is_the_services_to_refuse(client: Client) -> None:

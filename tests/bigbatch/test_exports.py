@@ -11,6 +11,7 @@ import pytest
 
 from bigbatch.client import Client
 from bigbatch.errors import ApiError, Unreachable
+from bigbatch.frame import CURVE_COLUMNS, RUN_COLUMNS, frame_of
 from contract.folder.events import Points
 from store.metrics import points
 from store.session import transaction
@@ -97,5 +98,9 @@ def test_frames_have_every_point(client: Client, run_ids: list[int]) -> None:
     assert (wide.index.name, list(wide.index), set(wide.columns)) == ("step", [1, 2, 3], {"loss", "NA"})
     np.testing.assert_array_equal(wide["loss"], LOSSES)
     assert client.points_to_frame("id = 0").empty
+    none = client.table_to_frame("id = 0", columns=["batch", "state"])
+    assert (none.index.name, list(none.columns)) == ("id", ["experiment_id", "state", "batch"])
+    assert list(frame_of([], RUN_COLUMNS, "id").columns)[:3] == ["number", "state", "attempt"]
+    assert list(frame_of([], CURVE_COLUMNS).pivot(index="step", columns="id", values="value").columns) == []
     with pytest.raises(ApiError, match="no run 99999"):
         client.points_to_frame(run_ids=[99999])

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contract.api.responses import RunView
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
 from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
@@ -58,8 +59,12 @@ def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **chan
         "after_failure": False,
         "best_accuracy": accuracy,
     }
+    fields |= changes
+    lost = [name for name, value in fields["latest"].items() if value is None]
+    # as the service says of a run whose newest value is no finite number
+    fields.setdefault("diverged", Diverged(metric=lost[0], step=20, value="nan") if lost else None)
     empty = dict.fromkeys(RunView.model_fields.keys() - fields.keys())
-    return RunView.model_validate({**empty, **fields, **changes})
+    return RunView.model_validate({**empty, **fields})
 
 
 def measures_of(spec: ExperimentSpec, *seconds: float, accuracy: float = 0.9, **series: float) -> dict[int, Measures]:

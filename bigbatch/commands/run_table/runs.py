@@ -9,11 +9,13 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.commands.run_table.groups import print_groups
+from bigbatch.table_client import FIRST, plain_row
 from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import print_table
+from bigbatch.terminal.run_tables import state_text
 from contract.api.run_table import Cell
 
-DEFAULT_COLUMNS = ("name", "batch", "optimizer", "step", "loss", "best(heldout_accuracy)", "duration", "tag")
+DEFAULT_COLUMNS = ("name", "batch", "optimizer", "step", "last(loss)", "best(heldout_accuracy)", "duration", "tag")
 
 
 def runs(
@@ -42,34 +44,36 @@ def runs(
             return
         if group_by:
             figures = column or _figures(client)
-            found = client.groups(
+            groups = client.groups(
                 where, by=group_by, figures=figures, sort=sort, experiment_id=experiment, limit=min(limit, 500)
             )
-            print_groups(found, as_json=as_json, as_csv=as_csv)
+            print_groups(groups, as_json=as_json, as_csv=as_csv)
             return
-        columns = column or default_columns(client)
-        rows = client.table_rows(
+        named = list(dict.fromkeys(column or default_columns(client)))
+        columns = [name for name in named if name not in FIRST]
+        found = client.table(
             where, columns=columns, sort=sort, experiment_id=experiment, archived=archived, limit=limit
         )
+        listed = list(found)
+    rows = [plain_row(row, columns) for row in listed]
     if as_json:
         print(json.dumps(rows, indent=2))
-        return
-    heads = ["id", "state", *columns]
-    if as_csv:
-        print_csv(["id", "experiment_id", "state", *columns], rows)
-        return
-    print_table(heads, [[_text(row[head]) for head in heads] for row in rows])
+    elif as_csv:
+        print_csv([*FIRST, *columns], rows)
+    else:
+        table = [[str(row.id), state_text(row), *map(_text, row.cells)] for row in listed]
+        print_table(["id", "state", *columns], table)
 
 
 def default_columns(client: Client) -> Sequence[str]:
     """Return the default columns that any run has: another field is an error in a request."""
     names = {one.name for one in client.field_names().names}
-    needed = {"best(heldout_accuracy)": "heldout_accuracy", "optimizer": "optimizer.kind"}
+    needed = {"last(loss)": "loss", "best(heldout_accuracy)": "heldout_accuracy", "optimizer": "optimizer.kind"}
     return [name for name in DEFAULT_COLUMNS if needed.get(name, name) in names]
 
 
 def _figures(client: Client) -> list[str]:
-    return [name for name in default_columns(client) if name in ("loss", "best(heldout_accuracy)", "duration")]
+    return [name for name in default_columns(client) if name in ("last(loss)", "best(heldout_accuracy)", "duration")]
 
 
 def _print_fields(client: Client) -> None:

@@ -117,7 +117,9 @@ def test_deletions_of_runs_are_listed_in_pages(ended: TestClient) -> None:
         confirm = ended.get(f"/api/v1/runs/{run_id}/size").json()["confirm"]
         ended.delete(f"/api/v1/runs/{run_id}", params={"confirm": confirm})
     first = ended.get("/api/v1/deletions?limit=1").json()
-    second = ended.get(f"/api/v1/deletions?limit=1&skip={first['next']}").json()
+    assert ended.post("/api/v1/runs/3/restore").json() == {"runs": 1}  # and the next page leaves nothing out
+    second = ended.get(f"/api/v1/deletions?limit=1&after={first['next']}").json()
+    assert ended.get("/api/v1/deletions?after=50").status_code == 422
     assert [(one["kind"], one["id"]) for page in (first, second) for one in page["items"]] == [("run", 3), ("run", 2)]
     assert second["next"] is None
     assert ended.post("/api/v1/runs/2/restore").json() == {"runs": 1}

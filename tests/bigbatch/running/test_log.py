@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from agent.sources import protobuf
 from bigbatch.running import measurement
 from bigbatch.running.environment import RunEnvironment, read_environment
+from bigbatch.running.measurement import shortest_float
 from bigbatch.running.point_log import PointLog
 from contract.folder import bounds
 from contract.folder.events import Event, Points, Resumed, event_reader
@@ -56,6 +60,16 @@ def points(folder: Path, name: str = "events.jsonl") -> dict[int, dict[str, floa
         (None, None),
         (np.float32(0.5), 0.5),
         (np.float64(0.1), 0.1),
+        (np.float32(0.1), 0.1),
+        (np.float32(1e-7), 1e-07),
+        (np.float32(3.4028235e38), 3.4028235e38),
+        (np.float32(16777217), 16777216.0),
+        (np.float32(1 / 3), 0.33333334),
+        (np.float16(0.1), 0.1),
+        (np.float32(-math.inf), -math.inf),
+        (np.array([0.1], np.float32), 0.1),
+        (torch.tensor(0.1), 0.1),
+        (torch.tensor(0.1, dtype=torch.float64), 0.1),
         (np.int64(7), 7.0),
         (np.array([2.5]), 2.5),
         (torch.tensor(0.75), 0.75),
@@ -68,6 +82,14 @@ def points(folder: Path, name: str = "events.jsonl") -> dict[int, dict[str, floa
 def test_a_number_of_any_type_is_stored(open_log: Open, folder: Path, value: Any, stored: float | None) -> None:
     assert open_log().log({"loss": value}, 1)
     assert str(points(folder)) == str({1: {"loss": stored}})
+
+
+@settings(max_examples=200, derandomize=True)
+@given(value=st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_a_float32_is_stored_by_the_shortest_number_that_is_it(value: float) -> None:
+    short = shortest_float(value)
+    assert short == protobuf.shortest_float(value) == float(str(np.float32(value)))
+    assert np.float32(short) == np.float32(value)
 
 
 @pytest.mark.parametrize(

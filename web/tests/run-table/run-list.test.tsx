@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import type { FieldName } from "@/shared/api/types";
 import { csvText } from "@/shared/files/csv";
-import { choicesAt, complete, placeAt } from "@/shared/run-table/query/completion";
+import { choicesAt, complete, placeAt, quotedName } from "@/shared/run-table/query/completion";
 import { openPage } from "../testing/openPage";
 import { aRun, Service } from "../testing/service";
 import { tableOf } from "../testing/tableOf";
@@ -23,7 +23,7 @@ function someRuns(count = 3) {
   );
   return new Service({
     "GET /runs/names": () => ({ names: NAMES }),
-    "GET /runs/values": () => ({ name: "state", values: ["done", "failed"] }),
+    "GET /runs/values": () => ({ name: "state", values: ["done", "failed"], texts: ["done", "failed"] }),
     "GET /runs/table": (url) => {
       const known = url.searchParams
         .getAll("column")
@@ -208,7 +208,7 @@ test("what may stand at the cursor follows from the words before it", () => {
   ]);
   const place = placeAt("owner = a and state = fa", 24);
   expect(place).toMatchObject({ kind: "value", field: "state", typed: "fa", start: 22 });
-  const [choice] = choicesAt(place, NAMES, ["done", "failed", "half done"]);
+  const [choice] = choicesAt(place, NAMES, ["done", "failed", "half done"].map(plainly));
   expect(complete("owner = a and state = fa", place, choice ?? NO_CHOICE)).toEqual([
     "owner = a and state = failed ",
     29,
@@ -218,7 +218,20 @@ test("what may stand at the cursor follows from the words before it", () => {
     "batch",
     "best(loss)",
   ]);
-  expect(choicesAt(placeAt("x = ", 4), NAMES, ["half done"])[0]?.text).toBe('"half done"');
+});
+
+const plainly = (label: string) => ({ label, text: label });
+
+test("a value is completed as the service writes it, and a name of any signs in backticks", () => {
+  const typed = 'x = "sa';
+  const value = { label: 'say "hi"', text: '"say ""hi"""' };
+  const [choice] = choicesAt(placeAt(typed, typed.length), NAMES, [value]);
+  const [text, cursor] = complete(typed, placeAt(typed, typed.length), choice ?? NO_CHOICE);
+  expect(text).toBe('x = "say ""hi""" ');
+  expect(placeAt(text, cursor).kind).toBe("joint");
+  const odd = { name: "a `b` c", kind: "number", title: "metric", is_metric: true };
+  expect(choicesAt(placeAt("", 0), [odd], [])[0]?.text).toBe("best(`a ``b`` c`)");
+  expect(quotedName("not")).toBe("`not`");
 });
 
 test("data of a picture quote texts, and disarm formulas", () => {

@@ -14,6 +14,7 @@ export function tableOf(runs: RunView[]): (url: URL) => TablePage {
     return {
       total: runs.length,
       offset: 0,
+      next: null,
       columns: columns.map((column) => ({ name: column, kind: kindOf(column), metric: metricOf(column) })),
       rows: (sort.startsWith("-") ? sorted.toReversed() : sorted).map((run) => ({
         ...run,

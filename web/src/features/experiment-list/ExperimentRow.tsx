@@ -1,13 +1,14 @@
 /** A row of the list: an experiment's name, progress and best accuracy. */
 import { Link } from "wouter";
 import type { ExperimentView } from "@/shared/api/types";
-import { formatPercent } from "@/shared/format/number";
+import { formatNumber, formatPercent } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
 import { HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
+import { DivergedMark } from "@/shared/state/DivergedMark";
 import { StateBar, StateCounts } from "@/shared/state/StateBar";
 import { StateMark } from "@/shared/state/StateMark";
 import { type Filter, filterAddress } from "./filter";
@@ -43,6 +44,7 @@ export function ExperimentRow({ experiment, filter }: Props) {
         <p className={classNames("small", styles.experimentCounts)}>
           {!hasEnded(state) && steps > 0 && <strong>{Math.floor(progress * 100)}%</strong>}
           <StateCounts counts={counts} />
+          <DivergedMark diverged={null} count={experiment.diverged} />
         </p>
       </div>
       <Best experiment={experiment} series={shown} />
@@ -50,9 +52,17 @@ export function ExperimentRow({ experiment, filter }: Props) {
   );
 }
 
-/** The best accuracy of the runs; of runs that report none, the name of the curve. */
+/** The best accuracy of the runs; of runs that report none, the best value of a metric, or the name of the curve. */
 function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
   const best = experiment.best_accuracy;
+  if (best === null && experiment.best) {
+    return (
+      <p className={styles.experimentBest}>
+        <span className={styles.accuracy}>{formatNumber(experiment.best.value)}</span>
+        <span className="small muted"> best {experiment.best.name}</span>
+      </p>
+    );
+  }
   const isAccuracy = series === HELDOUT_ACCURACY;
   return (
     <p className={styles.experimentBest}>

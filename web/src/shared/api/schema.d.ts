@@ -111,7 +111,7 @@ export interface paths {
         };
         /**
          * List Deletions
-         * @description Return the deletions that can be undone, the newest first; `skip=next` gives the next page.
+         * @description Return the deletions that can be undone, the newest first; `after=next` gives the next page.
          */
         get: operations["list_deletions"];
         put?: never;
@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * Export Runs
-         * @description Return a row for each selected run: id, experiment, state, and the columns that the request names.
+         * @description Return a row for each selected run: id, experiment, state, and the other columns that the request names.
          */
         get: operations["export_runs"];
         put?: never;
@@ -2144,6 +2144,13 @@ export interface components {
          */
         Answer: {
             /**
+             * Archived
+             * @description Number of archived runs, which no group has; 0 if all runs are archived, whose figures then count.
+             * @default 0
+             * @example 0
+             */
+            archived: number;
+            /**
              * Baseline
              * @description Index of the group with which speed-ups compare; null without a target.
              * @example 0
@@ -2161,7 +2168,7 @@ export interface components {
              * @example 0
              */
             failed: number;
-            /** @description The figure that is drawn; null before any run has reported one. */
+            /** @description The figure that is drawn; null if no run has reported one that answers the question. */
             figure: components["schemas"]["AnswerFigure"] | null;
             /**
              * Figures
@@ -2250,10 +2257,11 @@ export interface components {
         AnswerFigure: {
             /**
              * Higher Is Better
-             * @description Whether the highest value is the best one, instead of the lowest.
+             * @description Whether the highest value is the best one, instead of the lowest; null: neither its name nor the experiment says
+             *     so.
              * @example true
              */
-            higher_is_better: boolean;
+            higher_is_better: boolean | null;
             /**
              * Name
              * @description Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series.
@@ -2683,6 +2691,24 @@ export interface components {
              * @example 30
              */
             epoch: number;
+        };
+        /**
+         * BestMetric
+         * @description The best value that the runs of an experiment have reported of a metric.
+         */
+        BestMetric: {
+            /**
+             * Name
+             * @description Name of the metric: of those whose names say which values are good, one of held-out data if there is any.
+             * @example val/acc
+             */
+            name: string;
+            /**
+             * Value
+             * @description The greatest or the least value, by the metric's name.
+             * @example 0.93
+             */
+            value: number;
         };
         /**
          * BestOutputs
@@ -3876,6 +3902,23 @@ export interface components {
             runs: number;
         };
         /**
+         * DeletionPage
+         * @description A page of the deletions that can be undone.
+         */
+        DeletionPage: {
+            /**
+             * Items
+             * @description The deletions, the newest first.
+             */
+            items: components["schemas"]["DeletionView"][];
+            /**
+             * Next
+             * @description Where the next page begins: `after` of its request; null: no more.
+             * @example 2026-11-23T08:00:00Z,run,42
+             */
+            next: string | null;
+        };
+        /**
          * DeletionView
          * @description A deletion that can be undone.
          */
@@ -4069,6 +4112,36 @@ export interface components {
              * @enum {string}
              */
             kind: "digits";
+        };
+        /**
+         * Diverged
+         * @description Where a run diverged.
+         */
+        Diverged: {
+            /**
+             * Metric
+             * @description The metric; null: none of the run's metrics shows it, only the reason of its failure.
+             * @example train/loss
+             */
+            metric?: string | null;
+            /**
+             * Sentence
+             * @description What a person reads of it.
+             * @example train/loss is nan from step 120 on
+             */
+            readonly sentence: string;
+            /**
+             * Step
+             * @description The first step from which on the metric has no finite value any more.
+             * @example 120
+             */
+            step: number;
+            /**
+             * Value
+             * @description The metric's newest value: `nan`, `inf` or `-inf`; null without a metric.
+             * @example nan
+             */
+            value?: string | null;
         };
         /**
          * DraftRun
@@ -4475,6 +4548,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             archived_at: string | null;
+            /** @description Of programs, which have no held-out accuracy: the best value of a metric; null without one. */
+            best?: components["schemas"]["BestMetric"] | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -4505,6 +4580,13 @@ export interface components {
              * @example All collectives compute the same sums.
              */
             description: string;
+            /**
+             * Diverged
+             * @description Number of runs of which a metric has no finite value any more.
+             * @default 0
+             * @example 0
+             */
+            diverged: number;
             /**
              * Id
              * @description Id of the experiment.
@@ -4833,6 +4915,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             archived_at: string | null;
+            /** @description Of programs, which have no held-out accuracy: the best value of a metric; null without one. */
+            best?: components["schemas"]["BestMetric"] | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -4863,6 +4947,13 @@ export interface components {
              * @example All collectives compute the same sums.
              */
             description: string;
+            /**
+             * Diverged
+             * @description Number of runs of which a metric has no finite value any more.
+             * @default 0
+             * @example 0
+             */
+            diverged: number;
             /**
              * Id
              * @description Id of the experiment.
@@ -5174,6 +5265,15 @@ export interface components {
              * @example owner
              */
             name: string;
+            /**
+             * Texts
+             * @description The same values as a query has them.
+             * @example [
+             *       "ada",
+             *       "\"grace h.\""
+             *     ]
+             */
+            texts: string[];
             /**
              * Values
              * @description At most as many values as were asked for; none for numbers that every run has, and for metrics.
@@ -7833,23 +7933,6 @@ export interface components {
          * @enum {string}
          */
         Overlap: "skip" | "queue" | "allow";
-        /**
-         * Page[DeletionView]
-         * @description One page of a list.
-         */
-        Page_DeletionView_: {
-            /**
-             * Items
-             * @description The items, in the order of the list.
-             */
-            items: components["schemas"]["DeletionView"][];
-            /**
-             * Next
-             * @description Where the next page begins: `before` of its request, or `after` in a list with this parameter; null: no more.
-             * @example 17
-             */
-            next: number | null;
-        };
         /**
          * Page[ExperimentView]
          * @description One page of a list.
@@ -10801,6 +10884,8 @@ export interface components {
              * @example 8
              */
             devices: number;
+            /** @description Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
@@ -11142,7 +11227,7 @@ export interface components {
             values: (number | string | boolean | null)[];
             /**
              * Where
-             * @description The query for the runs of the group; null if the language cannot write one of the values.
+             * @description The query for the runs of the group; null if it is longer than a query may be.
              * @example (state = done) and batch = 256 and optimizer.kind = "lars"
              */
             where: string | null;
@@ -11637,6 +11722,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
+            /** @description Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
@@ -13320,8 +13407,14 @@ export interface components {
              */
             columns: components["schemas"]["TableColumn"][];
             /**
+             * Next
+             * @description Where the next page begins: `after` of its request; null: no more.
+             * @example [42, 0.983]
+             */
+            next?: string | null;
+            /**
              * Offset
-             * @description Place of the first row of the page among them.
+             * @description Place of the first row of the page among them, as the request has it; 0 in a page by `after`.
              * @example 0
              */
             offset: number;
@@ -13364,6 +13457,8 @@ export interface components {
              *     ]
              */
             cells: (number | string | boolean | null)[];
+            /** @description Since which step a metric of the run has no finite value; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Experiment Id
              * @description Id of the run's experiment.
@@ -14687,8 +14782,8 @@ export interface operations {
     list_deletions: {
         parameters: {
             query?: {
-                /** @description So many deletions are left out: `next` of the page before. */
-                skip?: number;
+                /** @description `next` of the page before: the page begins behind it, also if that was restored meanwhile. */
+                after?: string | null;
                 /** @description Largest number of items in the page. */
                 limit?: number;
             };
@@ -14704,7 +14799,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_DeletionView_"];
+                    "application/json": components["schemas"]["DeletionPage"];
                 };
             };
             /** @description The response has not changed since the one with the ETag in If-None-Match. */
@@ -19927,8 +20022,10 @@ export interface operations {
                 column?: string[];
                 /** @description Whether columns that no run has are left out of the answer, in place of an error. */
                 skip_unknown?: boolean;
-                /** @description Number of rows before the page. */
+                /** @description Number of rows before the page, for a view of a part; rows that leave or join the table shift it. */
                 offset?: number;
+                /** @description `next` of the page before, with the same query and order: the page begins behind its last row, also if that row has left the table. */
+                after?: string | null;
                 /** @description Largest number of items in the page. */
                 limit?: number;
                 /** @description A query: comparisons (= != < <= > >= ~ !~ in) of fields, joined by and, or, not and parentheses. */

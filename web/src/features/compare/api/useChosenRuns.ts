@@ -16,7 +16,7 @@ export function useChosenRuns({ runs, where }: Pick<CompareState, "runs" | "wher
   const isQuery = !runs.length && where.trim() !== "";
   const { data, error } = useQuery({
     queryKey: keys.runTable(asked, 0),
-    queryFn: ({ signal }) => fetchRows(asked, 0, MOST_COMPARED, signal),
+    queryFn: ({ signal }) => fetchRows(asked, { limit: MOST_COMPARED }, signal),
     enabled: isQuery,
     retry: false,
   });

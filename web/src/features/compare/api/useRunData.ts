@@ -15,7 +15,7 @@ export function useRunData(ids: readonly number[], fields: readonly string[]) {
   const asked: Asked = { where: "", q: "", sort: "id", columns: [...fields], archived: false, runs: ids };
   const { data, error } = useQuery({
     queryKey: keys.comparedRuns(ids, fields),
-    queryFn: ({ signal }) => fetchRows(asked, 0, MOST_COMPARED, signal),
+    queryFn: ({ signal }) => fetchRows(asked, { limit: MOST_COMPARED }, signal),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
       state.data?.rows.some((row) => !hasEnded(row.state)) ? pollInterval(false) : false,

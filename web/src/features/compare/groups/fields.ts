@@ -3,6 +3,7 @@ import type { RunComparison } from "@/shared/api/types";
 import type { ChoiceOption } from "@/shared/controls/Choice";
 import { keySeries } from "@/shared/series/keySeries";
 import { metricOf, titleOf } from "@/shared/run-table/columns";
+import { quotedName } from "@/shared/run-table/query/completion";
 
 export const FIGURES = ["best", "last", "mean", "min", "max"] as const;
 export type Figure = (typeof FIGURES)[number];
@@ -15,16 +16,12 @@ const MOST_LABELS = 3; // fields
 
 /** Return a figure of a metric as the query language has it: "best(loss)". */
 export function figureOf(figure: Figure, metric: string): string {
-  return `${figure}(${quoted(metric)})`;
+  return `${figure}(${quotedName(metric)})`;
 }
 
 /** Return the name of a field of specs in the query language. */
 export function fieldOf(path: string): string {
-  return /^[a-z_][\w.:/@-]*$/i.test(path) ? path : `\`${path}\``;
-}
-
-function quoted(name: string): string {
-  return /^[a-z_][\w.:/@-]*$/i.test(name) ? name : `\`${name}\``;
+  return quotedName(path);
 }
 
 /** Return the title of a field: "best loss", "optimizer". */

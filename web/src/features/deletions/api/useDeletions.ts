@@ -6,9 +6,11 @@ import { keys } from "@/shared/api/keys";
 export function useDeletions() {
   return useInfiniteQuery({
     queryKey: keys.deletions(),
-    queryFn: ({ pageParam, signal }) =>
-      body(client.GET("/api/v1/deletions", { params: { query: { skip: pageParam, limit: 100 } }, signal })),
-    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) => {
+      const query = { limit: 100, ...(pageParam !== null && { after: pageParam }) };
+      return body(client.GET("/api/v1/deletions", { params: { query }, signal }));
+    },
+    initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
   });
 }

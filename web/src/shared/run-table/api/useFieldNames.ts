@@ -16,8 +16,15 @@ export function useFieldNames() {
   return { names: data?.names ?? NONE, isKnown: data !== undefined, error };
 }
 
+export interface FieldValue {
+  label: string;
+  text: string; // as a query has it
+}
+
+const NO_VALUES: FieldValue[] = [];
+
 /** Return values of a field; none without a field, and none of a field that no run has. */
-export function useFieldValues(name: string | null): string[] {
+export function useFieldValues(name: string | null): FieldValue[] {
   const { data } = useQuery({
     queryKey: keys.fieldValues(name ?? ""),
     queryFn: ({ signal }) => {
@@ -28,5 +35,7 @@ export function useFieldValues(name: string | null): string[] {
     staleTime: FRESH_MS,
     retry: false,
   });
-  return (data?.values ?? []).map(String);
+  return (
+    data?.values.map((value, index) => ({ label: String(value), text: data.texts[index] ?? "" })) ?? NO_VALUES
+  );
 }

@@ -61,19 +61,17 @@ const FRESH_MS = 1_000; // a table does not ask again for rows that its page has
 export function rowsQuery(asked: Asked, page: number) {
   return {
     queryKey: keys.runTable(asked, page),
-    queryFn: ({ signal }: { signal: AbortSignal }) => fetchRows(asked, page * PAGE, PAGE, signal),
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      fetchRows(asked, { offset: page * PAGE, limit: PAGE }, signal),
     staleTime: FRESH_MS,
     retry: false,
   };
 }
 
-/** Return a part of the table. */
-export function fetchRows(
-  asked: Asked,
-  offset: number,
-  limit: number,
-  signal?: AbortSignal,
-): Promise<TablePage> {
+/** The part of a table: from a row's number on, or behind the last row of a page. */
+type Part = { offset: number; limit: number } | { after?: string; limit: number };
+
+export function fetchRows(asked: Asked, part: Part, signal?: AbortSignal): Promise<TablePage> {
   const { where, q, sort, columns, skipUnknown, archived, experiment, runs } = asked;
   const query = {
     ...(where.trim() && { where }),
@@ -84,20 +82,21 @@ export function fetchRows(
     ...(runs && { run: [...runs] }),
     column: columns,
     ...(skipUnknown && { skip_unknown: true }),
-    offset,
-    limit,
+    ...part,
   };
   return body(client.GET("/api/v1/runs/table", { params: { query }, ...(signal && { signal }) }));
 }
 
-/** Return all rows of the table, a page at a time. */
+/** Return all rows of the table, a page at a time: each row once, also while runs come and go. */
 export async function fetchAllRows(asked: Asked, most: number): Promise<TableRow[]> {
-  const rows: TableRow[] = [];
-  for (;;) {
-    const page = await fetchRows(asked, rows.length, 500);
-    rows.push(...page.rows);
-    if (!page.rows.length || rows.length >= Math.min(page.total, most)) return rows.slice(0, most);
-  }
+  const rows = new Map<number, TableRow>();
+  let after: string | null = null;
+  do {
+    const page: TablePage = await fetchRows(asked, { limit: 500, ...(after !== null && { after }) });
+    for (const row of page.rows) rows.set(row.id, row);
+    after = page.next ?? null;
+  } while (after !== null && rows.size < most);
+  return [...rows.values()].slice(0, most);
 }
 
 function pagesOf(first: number, last: number): number[] {

@@ -1,5 +1,6 @@
 /** The completion of a query: what may stand at the cursor, and the text after a choice. */
 import type { FieldName } from "@/shared/api/types";
+import type { FieldValue } from "../api/useFieldNames";
 
 /** The place of the cursor in a query. */
 export interface Place {
@@ -15,7 +16,7 @@ export interface Choice {
   hint: string;
 }
 
-const TOKEN = /"[^"]*"?|'[^']*'?|`[^`]*`?|[=!<>~]+|[(),]|[^\s()",'`=!<>~]+/g;
+const TOKEN = /"(?:[^"]|"")*"?|'(?:[^']|'')*'?|`(?:[^`]|``)*`?|[=!<>~]+|[(),]|[^\s()",'`=!<>~]+/g;
 const OPERATORS = ["=", "!=", "<", "<=", ">", ">=", "~", "in"];
 const FIGURES = ["best", "last", "min", "max", "mean"];
 const MOST = 12;
@@ -64,25 +65,25 @@ function follow(tokens: string[]): Pick<Place, "kind" | "field"> {
 }
 
 /** Return the choices at a place, those that begin with the typed word first. */
-export function choicesAt(place: Place, names: FieldName[], values: string[]): Choice[] {
+export function choicesAt(place: Place, names: FieldName[], values: FieldValue[]): Choice[] {
   const typed = place.typed.replace(/^["'`]/, "").toLowerCase();
   const found = allChoices(place, names, values).filter(({ label }) => label.toLowerCase().includes(typed));
   const rank = ({ label }: Choice) => (label.toLowerCase().startsWith(typed) ? 0 : 1);
   return found.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST);
 }
 
-function allChoices({ kind, typed }: Place, names: FieldName[], values: string[]): Choice[] {
+function allChoices({ kind, typed }: Place, names: FieldName[], values: FieldValue[]): Choice[] {
   const plain = (words: string[]) => words.map((text) => ({ text, label: text, hint: "" }));
   if (kind === "operator") return typed ? plain(["in", "not in"]) : plain(OPERATORS);
   if (kind === "joint") return plain(["and", "or"]);
-  if (kind === "value") return values.map((value) => ({ text: quoted(value), label: value, hint: "" }));
+  if (kind === "value") return values.map((value) => ({ ...value, hint: "" }));
   return names.flatMap((name) => choicesOf(name, typed));
 }
 
 /** A metric is its last value by its name, and has its figures once its name is typed. */
 function choicesOf({ name, title, is_metric }: FieldName, typed: string): Choice[] {
-  if (!is_metric) return [{ text: name, label: name, hint: title }];
-  const inside = /^[a-z_][\w./-]*$/i.test(name) ? name : `\`${name}\``;
+  const inside = quotedName(name);
+  if (!is_metric) return [{ text: inside, label: name, hint: title }];
   const figures = FIGURES.map((figure) => {
     const text = `${figure}(${inside})`;
     return { text, label: text, hint: "metric" };
@@ -104,7 +105,8 @@ export function complete(
   ];
 }
 
-/** Return a value as a query has it: in quotes unless it is one word. */
-export function quoted(value: string): string {
-  return /^[^\s()",'`=!<>~]+$/.test(value) ? value : `"${value.replaceAll('"', "")}"`;
+/** Return a name as a query has it: in backticks unless it is one word. */
+export function quotedName(name: string): string {
+  const isWord = /^[a-z_][\w.:/@-]*$/i.test(name) && !/^(?:and|or|not|in)$/i.test(name);
+  return isWord ? name : `\`${name.replaceAll("`", "``")}\``;
 }
