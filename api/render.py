@@ -267,6 +267,7 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "progress": _progress(summary),
         "steps": summary.steps,
         "best_accuracy": summary.best_accuracy,
+        "best": summary.best and {"name": summary.best[0], "value": summary.best[1]},
         "series": summary.series,
         "owner": experiment.owner,
         "project": experiment.project,

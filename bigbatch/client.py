@@ -8,13 +8,13 @@ from typing import Any, Self, TypeVar, cast
 
 import httpx
 
+from bigbatch import frame
 from bigbatch.artifact_client import ArtifactClient
 from bigbatch.automation.notify_client import NotifyClient
 from bigbatch.automation.schedule_client import ScheduleClient
 from bigbatch.connection import Connection, Parameters
 from bigbatch.experiment import Experiment, PointsOfRun
 from bigbatch.export_client import ExportClient
-from bigbatch.frame import CURVE_COLUMNS, GROUP_COLUMNS, RUN_COLUMNS, frame_of, rows_of, rows_of_curves, rows_of_groups
 from bigbatch.lifecycle_client import LifecycleClient
 from bigbatch.price_client import PriceClient
 from bigbatch.recording_client import RecordingClient
@@ -143,26 +143,28 @@ class Client(
             more = page.next
 
     def rows(self, experiment_id: int, *, over: str | None = None) -> list[dict[str, Any]]:
-        """Return a row per run, with its values and newest metrics.
+        """Return a row per run, with its values, and of its metrics the newest (`latest.`) and the best (`best.`).
 
         `over` is a field that the grid sets, usually `seed`: a row then stands for the runs that differ in this field
         alone, with mean, deviation, least and most of each figure over the runs that are done.
         """
         found = list(self.runs(experiment_id))
-        return rows_of(found) if over is None else rows_of_groups(group_runs(found, over))
+        if over is not None:
+            return frame.rows_of_groups(group_runs(found, over))
+        return frame.rows_of(found, self.best_values(experiment_id, frame.metrics_of(found)))
 
     def to_frame(self, experiment_id: int, *, over: str | None = None) -> Any:
         """Return the same rows as a pandas DataFrame."""
         rows = self.rows(experiment_id, over=over)
-        return frame_of(rows, GROUP_COLUMNS) if over else frame_of(rows, RUN_COLUMNS, "id")
+        return frame.frame_of(rows, frame.GROUP_COLUMNS) if over else frame.frame_of(rows, frame.RUN_COLUMNS, "id")
 
     def curves(self, experiment_id: int, names: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return a row per point of the named series, or of all series: run, values of the run, series, step, value."""
-        return rows_of_curves((run, self.points(run.id, names).series) for run in self.runs(experiment_id))
+        return frame.rows_of_curves((run, self.points(run.id, names).series) for run in self.runs(experiment_id))
 
     def curves_to_frame(self, experiment_id: int, names: Sequence[str] = ()) -> Any:
         """Return the same rows as a pandas DataFrame."""
-        return frame_of(self.curves(experiment_id, names), CURVE_COLUMNS)
+        return frame.frame_of(self.curves(experiment_id, names), frame.CURVE_COLUMNS)
 
     def failures(self, experiment_id: int) -> Iterator[FailedRun]:
         """Yield the experiment's failed runs, each with its first failure."""

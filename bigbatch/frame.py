@@ -1,6 +1,7 @@
 """Runs as tables: rows of plain values, and pandas DataFrames of runs, of groups of runs and of curves."""
 
 import importlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any, TypeVar
 
@@ -8,6 +9,7 @@ from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
 from contract.api.responses import RunView
 from contract.csv_cells import csv_text
+from contract.metric_direction import Direction, direction_of, is_better_when_higher, key_metric
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import PARAMETERS, describe_value
 from study.spread import RUN_S, Group, run_seconds
@@ -24,28 +26,44 @@ class NoPandas(BigbatchError):
     """pandas is not installed."""
 
 
-def rows_of(runs: Iterable[RunView]) -> list[dict[str, Any]]:
-    """Return a row per run: its columns, the values of its point by dotted path, its newest metrics and its tags."""
+Bests = Mapping[int, Mapping[str, float]]  # by the runs' ids the best value of each metric, by its name
+NO_BESTS: Bests = {}
+
+
+def rows_of(runs: Iterable[RunView], bests: Bests = NO_BESTS) -> list[dict[str, Any]]:
+    """Return a row per run: its columns, the values of its point, its newest and its best metrics, and its tags."""
     return [
         {name: getattr(run, name) for name in COLUMNS}
         | {"state": run.state.value, RUN_S: run_seconds(run)}
         | plain_values(run.values)
         | {f"latest.{name}": value for name, value in run.latest.items()}
+        | {f"best.{name}": value for name, value in bests.get(run.id, {}).items()}
         | {"tags": " ".join(run.tags)}
         for run in runs
     ]
 
 
-def order_runs(runs: Sequence[RunView], order: str) -> list[RunView]:
+def metrics_of(runs: Iterable[RunView]) -> list[str]:
+    """Return the names of the metrics of runs that have a best value: by their names it is clear which one it is."""
+    names = dict.fromkeys(name for run in runs for name in run.latest)
+    return [name for name in names if direction_of(name) is not Direction.UNKNOWN]
+
+
+def order_runs(runs: Sequence[RunView], order: str, bests: Bests = NO_BESTS) -> list[RunView]:
     """Return the runs by a column of `rows_of`, ascending, or descending after `-`; runs without a value are last.
 
-    A metric is found without `latest.`, a program's parameter without `parameters.`; `accuracy` is the best one first.
+    A metric is found without `latest.`, its best value as `best(loss)` or `best.loss`, a program's parameter without
+    `parameters.`; `accuracy` is the best one first, and so is `best`, of the metric by which programs are judged.
     Raise ValueError if no run has the column.
     """
     name, is_descending = order.removeprefix("-"), order.startswith("-")
     if name == "accuracy":
         name, is_descending = "best_accuracy", not is_descending
-    rows = rows_of(runs)
+    if name == "best" and (key := key_metric(dict.fromkeys(one for best in bests.values() for one in best))):
+        name, is_descending = f"best.{key}", is_descending is not is_better_when_higher(key)
+    if matched := re.fullmatch(r"best\((.+)\)", name):
+        name = f"best.{matched[1]}"
+    rows = rows_of(runs, bests)
     known = {column for row in rows for column in row}
     column = next((found for found in (name, f"latest.{name}", f"{PARAMETERS}{name}") if found in known), None)
     if rows and column is None:

@@ -11,6 +11,7 @@ from contract.api.run_table import FieldNames, RunGroups, TablePage, TableRow
 from contract.api.saved.views import NewView, View, ViewChange, ViewPage, Views
 
 PAGE = 500  # rows per request
+MAX_COLUMNS = 50  # of a request
 FIRST = ("id", "experiment_id", "state")  # of each row, whatever columns are asked for
 
 
@@ -71,6 +72,17 @@ class TableClient:
         """Return the same as a pandas DataFrame."""
         rows = self.table_rows(where, columns=columns, **options)
         return frame_of(rows, tuple(dict.fromkeys((*FIRST, *columns))), "id")
+
+    def best_values(self, experiment_id: int, names: Sequence[str]) -> dict[int, dict[str, float]]:
+        """Return of each run of an experiment the best value of each of the metrics that it has: least or greatest."""
+        found: dict[int, dict[str, float]] = {}
+        for first in range(0, len(names), MAX_COLUMNS):
+            mine = names[first : first + MAX_COLUMNS]
+            columns = ["best(`" + name.replace("`", "``") + "`)" for name in mine]
+            for row in self.table(experiment_id=experiment_id, columns=columns):
+                own = zip(mine, row.cells, strict=True)
+                found.setdefault(row.id, {}).update({name: float(cell) for name, cell in own if cell is not None})
+        return found
 
     def groups(
         self,

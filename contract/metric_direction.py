@@ -42,6 +42,9 @@ PAIRS = {
     **dict.fromkeys([("reward", word) for word in ("scale", "weight", "coef")], Direction.UNKNOWN),
 }
 TOP = re.compile(r"top[0-9]+")
+HELDOUT = re.compile(r"(val|valid|validation|test|eval|dev|heldout)")
+SPEED = {"throughput", "fps", "mfu", "hfu", "speedup", "efficiency", "latency"}  # tell nothing about what is learned
+RESULTS = (Direction.HIGHER, Direction.LOWER)
 PREFIX = re.compile(r"^(train|val|valid|test|eval|dev|heldout)(?=.)")  # of names such as valloss
 
 
@@ -55,6 +58,27 @@ def direction_of(name: str) -> Direction:
 def is_better_when_higher(name: str) -> bool:
     """Return whether the greatest value of a metric is its best one; without a known direction the least is."""
     return direction_of(name) is Direction.HIGHER
+
+
+def key_metric(names: Iterable[str]) -> str | None:
+    """Return the metric that stands for a run in a list; None if no name says which values are good.
+
+    Those of held-out data come before others, then those that are better when they are higher. Speed comes last.
+    """
+    known = [(name, direction_of(name)) for name in names]
+    found = [
+        (_is_speed(name), not _is_heldout(name), one is Direction.LOWER, name) for name, one in known if one in RESULTS
+    ]
+    return min(found, key=lambda one: one[:3])[3] if found else None
+
+
+def _is_speed(name: str) -> bool:
+    words = _words(name)
+    return any(word in SPEED for word in words) or any(pair[0] == "per" and pair in PAIRS for pair in pairwise(words))
+
+
+def _is_heldout(name: str) -> bool:
+    return any(HELDOUT.match(word) for word in _words(name))
 
 
 def _words(text: str) -> list[str]:

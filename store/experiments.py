@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, exists, func, select
@@ -10,7 +10,9 @@ from sqlalchemy.orm import Session, defer
 
 from contract.lifecycle.state import JOINT_ORDER, State, joint_state
 from contract.lifecycle.step import OPEN_STEPS
+from contract.metric_direction import is_better_when_higher, key_metric
 from store.lists.order import ListOrder
+from store.metrics.figures import Figure
 from store.search import searches
 from store.steps.progress import count_open
 from store.steps.table import Step
@@ -29,6 +31,7 @@ class Summary(NamedTuple):
     open_steps: int = 0  # of a workflow: steps that wait or run
     search: searches.Counts | None = None
     diverged: int = 0  # runs, whatever their state
+    best: tuple[str, float] | None = None  # name and value of a metric, where there is no accuracy
 
     @property
     def state(self) -> State:
@@ -107,15 +110,30 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         best[experiment] += [] if accuracy is None else [accuracy]
     series, open_steps, found = _series_of_first_runs(db, ids), count_open(db, ids), searches.counts(db, ids)
     diverged = _diverged(db, ids)
+    keys = {id_: key_metric(names) for id_, names in series.items() if not best[id_]}
+    bests = _best_values(db, {id_: name for id_, name in keys.items() if name})
     return {
         id_: Summary(
             *(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, [])),
             open_steps.get(id_, 0),
             found.get(id_),
             diverged.get(id_, 0),
+            bests.get(id_),
         )
         for id_ in ids
     }
+
+
+def _best_values(db: Session, names: Mapping[int, str]) -> dict[int, tuple[str, float]]:
+    """Return of each experiment the best value of its metric, from the figures of its runs."""
+    found = {}
+    for experiment_id, name in names.items():
+        value = func.max(Figure.most) if is_better_when_higher(name) else func.min(Figure.least)
+        mine = select(Run.id).where(Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
+        best = db.scalar(select(value).where(Figure.name == name, Figure.run_id.in_(mine)))
+        if best is not None:
+            found[experiment_id] = (name, best)
+    return found
 
 
 def _diverged(db: Session, ids: Sequence[int]) -> dict[int, int]:

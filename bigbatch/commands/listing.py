@@ -1,17 +1,16 @@
 """`bigbatch list`, `search` and `show`: list experiments, or the runs of one experiment."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from bigbatch.best_values import Best, best_column, best_of, best_of_experiments, values_of_runs
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
-from bigbatch.frame import by_value, order_runs, rows_of, rows_of_groups
+from bigbatch.frame import NO_BESTS, Bests, by_value, metrics_of, order_runs, rows_of, rows_of_groups
 from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import (
     format_age,
@@ -28,8 +27,6 @@ from bigbatch.terminal.step_table import step_table
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import ENDED, State
-from contract.main_metric import main_metric
-from contract.metric_direction import is_better_when_higher
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.grid.value_text import PARAMETERS
 from study.spread import Group, group_runs, repeated_field
@@ -70,7 +67,7 @@ def list_experiments(
 ) -> None:
     """List experiments, newest first."""
     where = _labels(tag=tag, owner=owner, project=project, archived="true" if archived else None)
-    _print_experiments(*_find(where, limit, state, sort), as_csv=as_csv, as_json=as_json)
+    _print_experiments(_find(where, limit, state, sort), as_csv=as_csv, as_json=as_json)
 
 
 def search(
@@ -90,7 +87,7 @@ def search(
         with Client() as client:
             _print_runs(list(client.find_runs(where, limit)), as_csv=as_csv, as_json=as_json)
         return
-    _print_experiments(*_find(where, limit, None, ListSort.NEWEST), as_csv=as_csv, as_json=as_json)
+    _print_experiments(_find(where, limit, None, ListSort.NEWEST), as_csv=as_csv, as_json=as_json)
 
 
 def show(
@@ -118,22 +115,22 @@ def show(
         found = list(client.runs(experiment_id, state=state, step=step))
         is_workflow = any(run.step_id is not None for run in found)
         graph = client.steps(experiment_id) if is_workflow and not (as_csv or as_json) else None
-        if sort is not None:
-            found = _ordered(client, experiment_id, found, sort)
-        is_table = not (as_csv or as_json or over or metrics)
-        best = best_column(client, experiment_id, found) if is_table else None
+        is_needed = not over and (sort or not as_json)
+        bests = client.best_values(experiment_id, metrics_of(found)) if is_needed else NO_BESTS
+    if sort is not None:
+        found = _ordered(found, sort, bests)
     if graph:
         print_table(*step_table(graph))
         print()
     if over is not None:
         _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
     elif as_csv or as_json:
-        _print_runs(found, as_csv=as_csv, as_json=as_json)
+        _print_runs(found, bests, as_csv=as_csv, as_json=as_json)
     elif metrics:
-        print_table(*metric_table(found))
+        print_table(*metric_table(found, bests))
         _print_more(found)
     else:
-        print_table(*run_table(found, best))
+        print_table(*run_table(found, bests))
         _print_below(experiment_id, found)
 
 
@@ -149,28 +146,20 @@ def _print_below(experiment_id: int, found: Sequence[RunView]) -> None:
         print_table(*spread_table(group_runs(found, repeated)))
 
 
-def _ordered(client: Client, experiment_id: int, found: Sequence[RunView], order: str) -> list[RunView]:
-    """Return the runs in an order; `best` and `best(METRIC)` are of the table of runs, whose figures no list has."""
-    name, is_descending = order.removeprefix("-"), order.startswith("-")
-    main = main_metric(dict.fromkeys(metric for run in found for metric in run.latest))
-    if name == "best" and main is not None:
-        name, is_descending = best_of(main), is_descending is not is_better_when_higher(main)
-    if "(" in name:
-        values = values_of_runs(client, experiment_id, name)
-        return by_value(found, [values.get(run.id) for run in found], is_descending=is_descending)
+def _ordered(found: Sequence[RunView], order: str, bests: Bests) -> list[RunView]:
     try:
-        return order_runs(found, order)
+        return order_runs(found, order, bests)
     except ValueError as error:
         raise BigbatchError(f"--sort: {error}") from error
 
 
-def _print_runs(found: Sequence[RunView], *, as_csv: bool, as_json: bool) -> None:
+def _print_runs(found: Sequence[RunView], bests: Bests = NO_BESTS, *, as_csv: bool, as_json: bool) -> None:
     if as_csv:
-        _print_csv(rows_of(found))
+        _print_csv(rows_of(found, bests))
     elif as_json:
         print_json(found)
     else:
-        print_table(*run_table(found))
+        print_table(*run_table(found, bests))
 
 
 def _print_more(found: Sequence[RunView]) -> None:
@@ -196,58 +185,58 @@ def _show_groups(groups: Sequence[Group], *, as_csv: bool, as_json: bool) -> Non
         print_table(*spread_table(groups))
 
 
-def _find(
-    where: dict[str, str], limit: int, state: State | None, sort: ListSort
-) -> tuple[list[ExperimentView], dict[int, Best]]:
-    """Return experiments, and the best value of each one of programs."""
+def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort) -> list[ExperimentView]:
     with Client() as client:
-        if sort in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
-            found = list(client.experiments(state=state, where=where))
-            accuracies = [one.best_accuracy for one in found]
-            found = by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
-        else:
-            found = list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
-        return found, best_of_experiments(client, found)
+        if sort not in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
+            return list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
+        found = list(client.experiments(state=state, where=where))
+    accuracies = [one.best_accuracy for one in found]
+    return by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
 
 
 def _labels(**labels: str | None) -> dict[str, str]:
     return {name: value for name, value in labels.items() if value is not None}
 
 
-def _print_experiments(
-    found: Sequence[ExperimentView], best: Mapping[int, Best], *, as_csv: bool, as_json: bool
-) -> None:
+def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json: bool) -> None:
     if as_csv:
-        _print_csv(_experiment_fields(one, best.get(one.id)) for one in found)
+        _print_csv(_experiment_fields(one) for one in found)
     elif as_json:
         print_json(found)
     else:
-        heads = ("id", "name", "state", "progress", "runs", "best", "tags", "age")
-        print_table(heads, [_experiment_row(one, best.get(one.id)) for one in found])
+        best = "best" if any(one.best for one in found) else "best accuracy"
+        heads = ("id", "name", "state", "progress", "runs", best, "tags", "age")
+        print_table(heads, [_experiment_row(one) for one in found])
 
 
-def _experiment_fields(one: ExperimentView, best: Best | None) -> dict[str, object]:
+def _experiment_fields(one: ExperimentView) -> dict[str, object]:
     counts = {f"runs.{state}": one.counts.get(state, 0) for state in State}
-    named = {"best_metric": best and best.name, "best_value": best and best.value}
-    return one.model_dump(mode="json", exclude={"counts", "tags"}) | named | counts | {"tags": " ".join(one.tags)}
+    return (
+        one.model_dump(mode="json", exclude={"counts", "tags", "best"})
+        | _best_fields(one)
+        | counts
+        | {"tags": " ".join(one.tags)}
+    )
 
 
-def _experiment_row(one: ExperimentView, best: Best | None) -> tuple[str, ...]:
-    value = f"{best.name} {format_figure(best.value)}" if best else format_metric(HELDOUT_ACCURACY, one.best_accuracy)
+def _best_fields(one: ExperimentView) -> dict[str, object]:
+    return {"best.name": one.best and one.best.name, "best.value": one.best and one.best.value}
+
+
+def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
     # the steps of a program may be unknown
     ended = sum(one.counts.get(state, 0) for state in ENDED)
     progress = format_percent(one.progress) if one.steps else f"{ended}/{one.runs} ended"
+    figures = (progress, str(one.runs), _best_text(one))
     state = f"{one.state}, {one.diverged} diverged" if one.diverged else one.state
-    return (
-        str(one.id),
-        one.name,
-        state,
-        progress,
-        str(one.runs),
-        value,
-        " ".join(one.tags),
-        format_age(one.created_at),
-    )
+    return (str(one.id), one.name, state, *figures, " ".join(one.tags), format_age(one.created_at))
+
+
+def _best_text(one: ExperimentView) -> str:
+    """Return the best accuracy, of programs the best value of a metric with its name."""
+    if one.best_accuracy is not None or one.best is None:
+        return format_metric(HELDOUT_ACCURACY, one.best_accuracy)
+    return f"{format_figure(one.best.value)} {one.best.name}"
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:

@@ -15,7 +15,7 @@ from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.streams import unchanged
 from bigbatch.terminal.table_layout import lay_out
 from contract.api.responses import RunView
-from contract.main_metric import main_metric
+from contract.metric_direction import key_metric
 from contract.metric_names import HELDOUT_ACCURACY, KNOWN, LOSS, SLOWEST_RANK, TIME_PARTS, is_secondary
 from contract.spec.grid.value_text import describe_values
 
@@ -119,7 +119,7 @@ def format_values(run: RunView) -> str:
 def shown_series(run: RunView) -> list[str]:
     """Return the names of the few series that stand for the others: the main one first."""
     own = own_series(run)
-    main = main_metric(own)
+    main = key_metric(own)
     # the engine's measurements come last: a program has some of them too
     others = sorted(own, key=lambda name: name in KNOWN and name != LOSS)
     return list(dict.fromkeys([*([main] if main else []), *others]))[:SHOWN_SERIES]

@@ -1,8 +1,8 @@
 """The tables of an experiment's runs, and of groups of runs with mean and deviation."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
+from bigbatch.frame import NO_BESTS, Bests
 from bigbatch.terminal.output import (
     SHOWN_SERIES,
     Cells,
@@ -17,40 +17,29 @@ from bigbatch.terminal.output import (
 )
 from contract.api.responses import RunView
 from contract.api.run_table import TableRow
+from contract.metric_direction import key_metric
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.grid.value_text import describe_values
 from study.spread import BEST_ACCURACY, RUN_S, Group, Spread, run_seconds
 
 
-class BestColumn(NamedTuple):
-    """The best values of the metric by which programs are judged, by the ids of their runs."""
-
-    name: str
-    values: Mapping[int, float]
-
-
-def run_table(runs: Sequence[RunView], best: BestColumn | None = None) -> tuple[Cells, list[Cells]]:
-    """Return heads and rows: accuracies, or the series that programs report in their place."""
-    own = _own_names(runs)
-    figures = own or ["last accuracy", "best accuracy"]
-    heads = ["run", "values", "state", "step", "time", *figures, "reason"]
-    rows = [_run_row(run, own) for run in runs]
-    if best is None or best.name not in own:
-        return tuple(heads), rows
-    place = heads.index(best.name) + 1
-    cells = [format_figure(best.values.get(run.id)) for run in runs]
-    rows = [(*row[:place], cell, *row[place:]) for row, cell in zip(rows, cells, strict=True)]
-    return (*heads[:place], f"best {best.name}", *heads[place:]), rows
+def run_table(runs: Sequence[RunView], bests: Bests = NO_BESTS) -> tuple[Cells, list[Cells]]:
+    """Return heads and rows: accuracies, or the series that programs report in their place, and the best of one."""
+    own, every = _own_names(runs), dict.fromkeys(name for one in bests.values() for name in one)
+    key = key_metric(every) if own else None
+    figures = [*(own or ["last accuracy", "best accuracy"]), *([f"best {key}"] if key else [])]
+    rows = [_run_row(run, own, [bests.get(run.id, {}).get(key)] if key else []) for run in runs]
+    return ("run", "values", "state", "step", "time", *figures, "reason"), rows
 
 
-def metric_table(runs: Sequence[RunView]) -> tuple[Cells, list[Cells]]:
-    """Return heads and rows: the newest value of each metric of each run."""
+def metric_table(runs: Sequence[RunView], bests: Bests = NO_BESTS) -> tuple[Cells, list[Cells]]:
+    """Return heads and rows: the newest and the best value of each metric of each run."""
     rows: list[Cells] = [
-        (str(run.id), describe_values(run.values), name, format_figure(value))
+        (str(run.id), describe_values(run.values), name, *map(format_figure, (value, bests.get(run.id, {}).get(name))))
         for run in runs
         for name, value in sorted(run.latest.items())
     ]
-    return ("run", "values", "metric", "newest"), rows
+    return ("run", "values", "metric", "newest", "best"), rows
 
 
 def hidden_series(runs: Sequence[RunView]) -> int:
@@ -75,8 +64,8 @@ def _own_names(runs: Sequence[RunView]) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name in shown_series(run)))[:SHOWN_SERIES]
 
 
-def _run_row(run: RunView, own: Sequence[str]) -> Cells:
-    figures = [format_figure(run.latest.get(name)) for name in own]
+def _run_row(run: RunView, own: Sequence[str], best: Sequence[float | None]) -> Cells:
+    figures = [format_figure(value) for value in (*(run.latest.get(name) for name in own), *best)]
     figures = figures or [format_accuracy(run), format_metric(HELDOUT_ACCURACY, run.best_accuracy)]
     seconds = format_seconds(run_seconds(run))
     begin = (str(run.id), describe_values(run.values), state_text(run), format_steps(run), seconds)
@@ -90,7 +79,8 @@ def state_text(run: RunView | TableRow) -> str:
 
 def reason_text(run: RunView | TableRow) -> str:
     """Return why a run is in its state, after where it diverged."""
-    return "; ".join(filter(None, [run.diverged and run.diverged.sentence, run.reason]))
+    where = run.diverged.sentence if run.diverged else None
+    return "; ".join(filter(None, [where, run.reason]))
 
 
 def _group_row(group: Group, names: Sequence[str]) -> Cells:

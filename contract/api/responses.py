@@ -204,6 +204,15 @@ class FailedRun(DescribedModel):
     """The failure of the last attempt; null if no job of the run ever started."""
 
 
+class BestMetric(DescribedModel):
+    """The best value that the runs of an experiment have reported of a metric."""
+
+    name: str = Field(examples=["val/acc"])
+    """Name of the metric: of those whose names say which values are good, one of held-out data if there is any."""
+    value: float = Field(examples=[0.93])
+    """The greatest or the least value, by the metric's name."""
+
+
 class ExperimentView(DescribedModel):
     """An experiment in a list."""
 
@@ -231,6 +240,8 @@ class ExperimentView(DescribedModel):
     """Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
+    best: BestMetric | None = None
+    """Of programs, which have no held-out accuracy: the best value of a metric; null without one."""
     series: list[str] = Field(examples=[["loss", "heldout_accuracy"]])
     """Names of the series that the first run reports, at most 100, without those of single ranks."""
     owner: str = Field(examples=["ada"])

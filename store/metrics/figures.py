@@ -103,6 +103,8 @@ def store_divergences(db: Session, run_ids: Sequence[int]) -> None:
     for run_id, step, name, word in db.execute(
         query.where(Figure.run_id.in_(run_ids), Figure.not_finite_from.is_not(None))
     ):
+        assert step is not None
+        assert word is not None
         ends.setdefault(run_id, []).append((step, name != LOSS, name, word))
     for run_id, state, reason, step in db.execute(
         select(Run.id, Run.state, Run.reason, Run.step).where(Run.id.in_(run_ids))

@@ -69,7 +69,7 @@ def find_field(db: Session, name: Name) -> Field:
         return SpecField(ALIASES[name.text])
     paths = _paths_of(db, name.text)
     metrics = [MetricField(name.text, LAST)] if _has_metric(db, name.text) else []
-    found = (*map(SpecField, paths), *metrics)
+    found: tuple[SpecField | MetricField, ...] = (*(SpecField(path) for path in paths), *metrics)
     if not found:
         raise QueryError(_unknown(db, name.text), name.place)
     return found[0] if len(found) == 1 else FirstOf(found)

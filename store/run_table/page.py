@@ -16,6 +16,7 @@ from store.run_table.spec_fields import ExperimentField, RunField
 from store.tables import Experiment, Job, Run
 
 Cell = float | int | str | bool | None
+Part = BuiltIn | TagField | SpecField | MetricField  # a field that is no choice of others
 Expressions = list[ColumnElement[Any]]
 FIGURES = (LAST, "least", "most", "mean")  # of a metric
 # one object for each, because groups find a value that does not equal itself by its identity
@@ -101,8 +102,8 @@ def _joined(asked: Select[Any], field: Field) -> tuple[Select[Any], Expressions]
         case FirstOf(fields):
             parts = []
             for one in fields:
-                asked, own = _joined(asked, one)
-                parts.append((own[0], own[1] if len(own) > 1 else null()))
+                asked, columns = _joined(asked, one)
+                parts.append((columns[0], columns[1] if len(columns) > 1 else null()))
             has_value = [or_(number.is_not(None), text.is_not(None)) for number, text in parts]
             return asked, [
                 case(*[(has, part[place]) for has, part in zip(has_value, parts, strict=True)]) for place in (0, 1)
@@ -140,14 +141,14 @@ class _SpecValues(NamedTuple):
 
 def cells_of(db: Session, runs: Sequence[Listed], fields: Sequence[Field]) -> dict[int, list[Cell]]:
     """Return the values of the fields of each run, in their order, with a few statements for all of them."""
-    asked, fields = fields, list(dict.fromkeys(one for field in fields for one in _parts_of(field)))
-    columns = [field for field in fields if isinstance(field, BuiltIn)]
+    parts = list(dict.fromkeys(one for field in fields for one in _parts_of(field)))
+    columns = [field for field in parts if isinstance(field, BuiltIn)]
     of_columns = _column_values(db, runs, columns)
-    of_specs = _spec_values(db, runs, [field.path for field in fields if isinstance(field, SpecField)])
-    of_figures = _figures(db, runs, {field.metric for field in fields if isinstance(field, MetricField)})
-    tags = tags_of(db, runs) if TagField() in fields else {}
+    of_specs = _spec_values(db, runs, [field.path for field in parts if isinstance(field, SpecField)])
+    of_figures = _figures(db, runs, {field.metric for field in parts if isinstance(field, MetricField)})
+    tags = tags_of(db, runs) if TagField() in parts else {}
 
-    def values(field: Field) -> list[Cell]:
+    def values(field: Part) -> list[Cell]:
         match field:
             case BuiltIn():
                 place = columns.index(field)
@@ -162,12 +163,12 @@ def cells_of(db: Session, runs: Sequence[Listed], fields: Sequence[Field]) -> di
                 return [found[run.id][place] if run.id in found else None for run in runs]
 
     # by field first: the kind of a field is looked at once, and a large group has many runs
-    known = {field: values(field) for field in fields}
-    by_field = [_first_values([known[one] for one in _parts_of(field)]) for field in asked]
+    known = {field: values(field) for field in parts}
+    by_field = [_first_values([known[one] for one in _parts_of(field)]) for field in fields]
     return {run.id: [cells[place] for cells in by_field] for place, run in enumerate(runs)}
 
 
-def _parts_of(field: Field) -> Sequence[BuiltIn | TagField | SpecField | MetricField]:
+def _parts_of(field: Field) -> Sequence[Part]:
     return field.fields if isinstance(field, FirstOf) else [field]
 
 

@@ -29,12 +29,6 @@ def without_figure(spec: ExperimentSpec | RecordedExperiment, runs: Sequence[Run
     return "No run has reported a figure yet." if any(run.state not in ENDED for run in runs) else _ended(runs)
 
 
-def not_finite_notes(runs: Sequence[RunView]) -> list[str]:
-    """Return how many runs reported values that are not finite, and of which metric; no mean counts these values."""
-    lost = _not_finite(runs)
-    return [f"values that are not finite (NaN or infinite) count in no mean: {_named(lost)}"] if lost else []
-
-
 def _not_finite(runs: Sequence[RunView]) -> dict[str, list[int]]:
     """Return the runs whose newest value of a metric is no finite number, by metric."""
     names = [name for name in (LOSS, HELDOUT_LOSS, HELDOUT_ACCURACY) if any(name in run.latest for run in runs)]

@@ -8,7 +8,7 @@ from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
-from study.answer.absent import not_finite_notes, without_figure
+from study.answer.absent import without_figure
 from study.answer.axes import find_axes
 from study.answer.figures import choose_figure, find_figures, goals_of, has_share_accuracies
 from study.answer.groups import Known, counted_runs, group_runs, group_view, lay_out
@@ -69,7 +69,7 @@ def find_answer(
         failed=sum(run.state is State.FAILED for run in sound),
         archived=len(all_runs) - len(runs),
         unfinished=sum(run.state not in ENDED for run in runs),
-        notes=[*not_finite_notes(runs), *joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
+        notes=[*joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
     )
 
 

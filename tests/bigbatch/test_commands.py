@@ -63,7 +63,7 @@ def test_list_shows_the_newest_first(client: Client, site: Site, call: Call) -> 
     first, second = client.create(SPEC), client.create(SPEC.replace("two rates", "named [bold]oddly[/]"))
     seed_runs.measure(site, first.runs[0], 3, heldout_accuracy=0.9125)
     heads, newest, older, *rest = call("list", "--limit", 2).out.splitlines()
-    assert heads.split() == ["id", "name", "state", "progress", "runs", "best", "tags", "age"]
+    assert heads.split() == ["id", "name", "state", "progress", "runs", "best", "accuracy", "tags", "age"]
     assert newest.split()[:4] == [str(second.id), "named", "[bold]oddly[/]", "queued"]
     assert "91.25 %" in older
     assert not rest

@@ -60,12 +60,12 @@ def test_show_has_the_best_value_and_says_how_many_metrics_it_leaves_out(
 ) -> None:
     number, (first, second) = program(client, site, state=State.DONE)
     heads, one, two, more = call("show", number).out.splitlines()
-    assert " ".join(heads.split()) == "run values state step time val/acc best val/acc loss grad_norm reason"
-    assert one.split()[-4:] == ["0.75", "0.9", "0.5", "2"]
-    assert two.split()[-4:] == ["0.75", "0.8", "0.5", "2"]
+    assert " ".join(heads.split()) == "run values state step time val/acc loss grad_norm best val/acc reason"
+    assert one.split()[-4:] == ["0.75", "0.5", "2", "0.9"]
+    assert two.split()[-4:] == ["0.75", "0.5", "2", "0.8"]
     assert more == f"2 more metrics: bigbatch show {number} --metrics"
     every = [line.split() for line in call("show", number, "--metrics").out.splitlines()[1:]]
-    assert [row[2:] for row in every if row[0] == str(first)] == [
+    assert [row[2:4] for row in every if row[0] == str(first)] == [
         [name, f"{value:.4g}"] for name, value in sorted(NEWEST.items())
     ]
     for order, ids in (
@@ -82,9 +82,9 @@ def test_the_list_has_the_best_value_of_programs_and_no_share_of_unknown_steps(
 ) -> None:
     number, _ = program(client, site)
     _, row, *_ = call("list", "--limit", 1).out.splitlines()
-    assert row.split()[:8] == [str(number), "own", "running", "0/2", "ended", "2", "val/acc", "0.9"]
+    assert row.split()[:8] == [str(number), "own", "running", "0/2", "ended", "2", "0.9", "val/acc"]
     [fields] = csv.DictReader(io.StringIO(call("list", "--limit", 1, "--csv").out))
-    assert (fields["best_metric"], fields["best_value"]) == ("val/acc", "0.9")
+    assert (fields["best.name"], fields["best.value"]) == ("val/acc", "0.9")
 
 
 def test_an_accuracy_that_a_program_logs_in_percent_is_not_multiplied(client: Client, site: Site, call: Call) -> None:

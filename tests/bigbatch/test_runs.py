@@ -9,7 +9,11 @@ from bigbatch import table_client
 from bigbatch.client import Client
 from bigbatch.errors import ApiError
 from contract.api.labels import RunChange
-from tests.testing.command import Call
+from contract.folder.events import Points
+from store.metrics import points
+from store.session import transaction
+from store.tables import Run
+from tests.testing.command import Call, Site
 
 
 def test_the_command_lists_the_runs_of_a_query_with_any_columns(client: Client, call: Call, spec: Path) -> None:
@@ -37,6 +41,30 @@ def test_a_wrong_query_ends_with_2_and_says_what_was_expected(client: Client, ca
     assert "where: expected a value at the end of the query" in reported.err
     with pytest.raises(ApiError, match="expected a value"):
         next(client.table("batch >"))
+
+
+def test_the_best_of_a_program_s_metric_is_in_lists_orders_and_frames(client: Client, site: Site, call: Call) -> None:
+    base = {"kind": "program", "command": "python train.py", "resources": {"kind": "local", "ranks_per_node": 1}}
+    made = client.create({"name": "own", "base": base, "axes": {"parameters.lr": [0.1, 0.3]}}, force=True)
+    with transaction(site.engine) as db:
+        for run_id, accuracies in zip(made.runs, ([0.5, 0.9, 0.6], [0.5, 0.7, 0.8]), strict=True):
+            values = [{"train/loss": 2 - one, "val/acc": one, "quux": one} for one in accuracies]
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=n, values=dict(v)) for n, v in enumerate(values, 1)])
+            db.get_one(Run, run_id).latest = dict(values[-1])
+    rows = client.rows(made.id)
+    assert [(row["best.val/acc"], row["best.train/loss"], row["latest.val/acc"]) for row in rows] == [
+        (0.9, 1.1, 0.6),
+        (0.8, 1.2, 0.8),
+    ]
+    assert "best.quux" not in rows[0]  # its name does not say which value is good
+    best = client.experiment(made.id).best
+    assert best
+    assert (best.name, best.value) == ("val/acc", 0.9)
+    (line,) = [line for line in call("list").out.splitlines() if line.startswith(f"{made.id} ")]
+    assert "0.9 val/acc" in line
+    shown = call("show", made.id, "--sort", "best(val/acc)").out.splitlines()
+    assert "best val/acc" in shown[0]
+    assert [line.split()[0] for line in shown[1:3]] == [str(run_id) for run_id in made.runs[::-1]]
 
 
 def test_the_client_reads_all_pages_of_the_table(client: Client, spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:

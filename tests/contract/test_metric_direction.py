@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract.metric_direction import Direction, direction_of
+from contract.metric_direction import Direction, direction_of, key_metric
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -34,3 +34,20 @@ def test_a_cost_is_better_when_it_is_lower(name: str) -> None:
 @pytest.mark.parametrize("name", UNKNOWN.split())
 def test_a_name_without_a_known_word_has_no_direction(name: str) -> None:
     assert direction_of(name) is Direction.UNKNOWN
+
+
+@pytest.mark.ring("quick")
+@pytest.mark.parametrize(
+    ("names", "key"),
+    [
+        (["loss", "train/acc", "val/acc", "val/loss"], "val/acc"),
+        (["loss", "val_loss"], "val_loss"),
+        (["loss", "accuracy"], "accuracy"),
+        (["tokens_per_s", "epoch", "loss", "learning_rate", "compute_s"], "loss"),
+        (["mfu", "latency", "loss"], "loss"),
+        (["tokens_per_s"], "tokens_per_s"),
+        (["epoch", "grad_norm"], None),
+    ],
+)
+def test_a_heldout_result_comes_before_a_training_one_and_speed_last(names: list[str], key: str | None) -> None:
+    assert key_metric(names) == key

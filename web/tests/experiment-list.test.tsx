@@ -44,6 +44,15 @@ test("an experiment without an accuracy says whether one can still come", async 
   expect(await row("an ended grid")).toHaveTextContent("no accuracy measured");
 });
 
+test("an experiment of programs has the best value of a metric, and the number of diverged runs", async () => {
+  const program = { best_accuracy: null, series: ["val/acc"], best: { name: "val/acc", value: 0.875 } };
+  listing([anExperiment({ ...program, diverged: 2 })]);
+  openPage("/");
+  const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
+  expect(row).toHaveTextContent("0.875 best val/acc");
+  expect(row).toHaveTextContent("2 diverged");
+});
+
 test("links lead to older experiments and back to the newest", async () => {
   listing([anExperiment()], 3);
   openPage("/");

@@ -96,7 +96,7 @@ def test_a_metric_that_is_no_number_in_runs_that_are_done_is_named_with_their_co
     )
     partly = answer_of([0.1, 0.3, 1.0], {"acc": 0.5}, {"acc": None}, {"acc": 0.7})
     assert partly.sentence == "The last acc is highest at lr 1: 70.00 %; 50.00 % at lr 0.1."
-    assert partly.notes == ["values that are not finite (NaN or infinite) count in no mean: acc in 1 run"]
+    assert (partly.diverged, partly.notes) == (1, [])  # the number of diverged runs is shown
 
 
 def test_runs_whose_loss_is_no_number_are_named_though_they_are_done() -> None:

@@ -1,7 +1,7 @@
 /** A row of the list: an experiment's name, progress and best accuracy. */
 import { Link } from "wouter";
 import type { ExperimentView } from "@/shared/api/types";
-import { formatShare } from "@/shared/format/number";
+import { formatNumber, formatShare } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
@@ -60,9 +60,17 @@ export function ExperimentRow({ experiment, filter }: Props) {
   );
 }
 
-/** The best accuracy of the runs; of runs that report none, the name of the curve. */
+/** The best accuracy of the runs; of runs that report none, the best value of a metric, or the name of the curve. */
 function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
   const best = experiment.best_accuracy;
+  if (best === null && experiment.best) {
+    return (
+      <p className={styles.experimentBest}>
+        <span className={styles.accuracy}>{formatNumber(experiment.best.value)}</span>
+        <span className="small muted"> best {experiment.best.name}</span>
+      </p>
+    );
+  }
   const isAccuracy = series === HELDOUT_ACCURACY;
   return (
     <p className={styles.experimentBest}>

@@ -2693,6 +2693,24 @@ export interface components {
             epoch: number;
         };
         /**
+         * BestMetric
+         * @description The best value that the runs of an experiment have reported of a metric.
+         */
+        BestMetric: {
+            /**
+             * Name
+             * @description Name of the metric: of those whose names say which values are good, one of held-out data if there is any.
+             * @example val/acc
+             */
+            name: string;
+            /**
+             * Value
+             * @description The greatest or the least value, by the metric's name.
+             * @example 0.93
+             */
+            value: number;
+        };
+        /**
          * BestOutputs
          * @description The outputs of the best runs of the experiment remain, once all runs of the experiment have ended.
          */
@@ -4530,6 +4548,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             archived_at: string | null;
+            /** @description Of programs, which have no held-out accuracy: the best value of a metric; null without one. */
+            best?: components["schemas"]["BestMetric"] | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
@@ -4895,6 +4915,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             archived_at: string | null;
+            /** @description Of programs, which have no held-out accuracy: the best value of a metric; null without one. */
+            best?: components["schemas"]["BestMetric"] | null;
             /**
              * Best Accuracy
              * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.

@@ -35,5 +35,7 @@ export function useFieldValues(name: string | null): FieldValue[] {
     staleTime: FRESH_MS,
     retry: false,
   });
-  return data?.values.map((value, index) => ({ label: String(value), text: data.texts[index] ?? "" })) ?? NO_VALUES;
+  return (
+    data?.values.map((value, index) => ({ label: String(value), text: data.texts[index] ?? "" })) ?? NO_VALUES
+  );
 }

@@ -61,7 +61,8 @@ const FRESH_MS = 1_000; // a table does not ask again for rows that its page has
 export function rowsQuery(asked: Asked, page: number) {
   return {
     queryKey: keys.runTable(asked, page),
-    queryFn: ({ signal }: { signal: AbortSignal }) => fetchRows(asked, { offset: page * PAGE, limit: PAGE }, signal),
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      fetchRows(asked, { offset: page * PAGE, limit: PAGE }, signal),
     staleTime: FRESH_MS,
     retry: false,
   };
