@@ -49,7 +49,7 @@ test("an experiment of programs has the best value of a metric, and the number o
   listing([anExperiment({ ...program, diverged: 2 })]);
   openPage("/");
   const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
-  expect(row).toHaveTextContent("0.875 best val/acc");
+  expect(row).toHaveTextContent("0.8750 best val/acc");
   expect(row).toHaveTextContent("2 diverged");
 });
 
