@@ -24,7 +24,7 @@ from bigbatch.commands.images.dedup import dedup
 from bigbatch.commands.importing import imports
 from bigbatch.commands.lifecycle.backup import backup, restore
 from bigbatch.commands.lifecycle.delete import delete, deleted_items
-from bigbatch.commands.lifecycle.labels import archive, assign, note, rename, tag
+from bigbatch.commands.lifecycle.labels import archive, assign, leave_out, note, rename, tag
 from bigbatch.commands.lifecycle.orphans import orphans
 from bigbatch.commands.lifecycle.repeat import clone, extend
 from bigbatch.commands.lifecycle.retry import retry
@@ -89,6 +89,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "note": note,
     "tag": tag,
     "archive": archive,
+    "leave-out": leave_out,
     "delete": delete,
     "deleted": deleted_items,
     "why": why,

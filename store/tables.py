@@ -148,6 +148,7 @@ class Run(Table):
     ran_s: Mapped[float | None]  # of its ended attempts together; None: of none, or one of them is not known
     notes: Mapped[str] = mapped_column(default="", server_default="")
     archived_at: Mapped[datetime | None]
+    left_out: Mapped[str | None]  # why no answer counts the run; None: answers count it
     deleted_at: Mapped[datetime | None]
     restorable_until: Mapped[datetime | None]
     # attempts up to this number count as no retries: somebody has asked for another start since

@@ -105,6 +105,15 @@ class AnswerGroup(DescribedModel):
     """Why a speed-up would be misleading, as sentences."""
 
 
+class LeftOutRun(DescribedModel):
+    """A run that a person left out of answers."""
+
+    run: int = Field(examples=[43])
+    """Id of the run."""
+    reason: str = Field(examples=["the node's disk was full"])
+    """Why, in the words of this person."""
+
+
 class Answer(DescribedModel):
     """The figure of an experiment over its axes."""
 
@@ -135,6 +144,8 @@ class Answer(DescribedModel):
     """Number of runs that failed for another reason."""
     archived: int = Field(default=0, examples=[0])
     """Number of archived runs, which no group has; 0 if all runs are archived, whose figures then count."""
+    left_out: list[LeftOutRun] = []
+    """Runs that a person left out, which no group has."""
     unfinished: int = Field(examples=[2])
     """Number of runs that have not ended."""
     notes: list[str] = Field(examples=[["the baseline has 4 ranks: this is not a speed-up over one rank"]])

@@ -11,8 +11,8 @@ from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS, examples=[["baseline", "lars"]])]
 
 
-class RunChange(DescribedModel):
-    """Changes of a run's labels; a field that is absent or null changes nothing."""
+class LabelChange(DescribedModel):
+    """Changes of labels; a field that is absent or null changes nothing."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -28,7 +28,14 @@ class RunChange(DescribedModel):
     """true: hide it from lists; false: show it in lists again."""
 
 
-class ExperimentChange(RunChange):
+class RunChange(LabelChange):
+    """Changes of a run's labels; a field that is absent or null changes nothing."""
+
+    left_out: Annotated[str, Field(max_length=500)] | None = Field(default=None, examples=["the node's disk was full"])
+    """Why answers do not count the run; an empty text: they count it again."""
+
+
+class ExperimentChange(LabelChange):
     """Changes of an experiment's labels; a field that is absent or null changes nothing."""
 
     name: Name | None = Field(default=None, examples=["torus against ring, repeated"])
@@ -54,3 +61,5 @@ class RunLabels(DescribedModel):
     """Tags of the run, in alphabetical order."""
     archived_at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
     """When the run was archived, so that lists hide it; null: it is not archived."""
+    left_out: str | None = Field(examples=["the node's disk was full"])
+    """Why no answer counts the run; null: answers count it."""

@@ -95,6 +95,8 @@ class RunView(DescribedModel):
     """Tags of the run, in alphabetical order."""
     archived_at: datetime | None = Field(examples=[MOMENT])
     """When the run was archived, so that lists hide it; null: it is not archived."""
+    left_out: str | None = Field(examples=["the node's disk was full"])
+    """Why no answer counts the run, in the words of the person who left it out; null: answers count it."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
     diverged: Diverged | None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from contract.api.labels import ExperimentChange, RunChange
+from contract.api.labels import ExperimentChange, LabelChange, RunChange
 from contract.spec.labels import MAX_TAGS
 from store import changes
 from store.lifecycle import tags
@@ -47,6 +47,8 @@ def change_run(db: Session, run_id: int, change: RunChange) -> bool:
     if run is None:
         return False
     _change_row(run, change)
+    if change.left_out is not None:
+        run.left_out = change.left_out.strip() or None
     present = tags.of_runs(db, [run_id]).get(run_id, [])
     tags.store_run_tags(db, run_id, present=present, wanted=_wanted(present, change))
     changes.record_runs(db, [run_id])
@@ -73,14 +75,14 @@ def visible(table: type[Experiment] | type[Run], *, archived: bool) -> list[Colu
     return [table.deleted_at.is_(None), table.id.in_(select(table.id).where(table.archived_at.is_not(None)))]
 
 
-def _change_row(row: Experiment | Run, change: RunChange) -> None:
+def _change_row(row: Experiment | Run, change: LabelChange) -> None:
     if change.notes is not None:
         row.notes = change.notes
     if change.archived is not None and change.archived != (row.archived_at is not None):
         row.archived_at = now() if change.archived else None
 
 
-def _wanted(present: Sequence[str], change: RunChange) -> list[str]:
+def _wanted(present: Sequence[str], change: LabelChange) -> list[str]:
     base = present if change.tags is None else change.tags
     wanted = sorted({*base, *change.add_tags} - {*change.remove_tags})
     if len(wanted) > MAX_TAGS:

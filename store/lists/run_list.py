@@ -41,6 +41,7 @@ class ListedRun(NamedTuple):
     steps: int
     latest: dict[str, float | None]
     archived_at: datetime | None
+    left_out: str | None
     best_accuracy: float | None
     diverged: Diverged | None
     stop_requested_at: datetime | None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from contract.api.answer import Answer, AnswerFigure
+from contract.api.answer import Answer, AnswerFigure, LeftOutRun
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
@@ -37,7 +37,9 @@ def find_answer(
 
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
-    all_runs, runs = runs, [run for run in runs if run.archived_at is None] or runs
+    left_out = [LeftOutRun(run=run.id, reason=run.left_out) for run in runs if run.left_out is not None]
+    kept = [run for run in runs if run.left_out is None]
+    runs = [run for run in kept if run.archived_at is None] or kept
     over, goals = repeated_field(runs), goals_of(spec)
     layout = lay_out(axes := find_axes(spec, runs, over))
     sound = [run for run in runs if run.diverged is None]
@@ -67,7 +69,8 @@ def find_answer(
         baseline=None if target is None or not grouped else choice.baseline or 0,
         diverged=len(runs) - len(sound),
         failed=sum(run.state is State.FAILED for run in sound),
-        archived=len(all_runs) - len(runs),
+        archived=len(kept) - len(runs),
+        left_out=left_out,
         unfinished=sum(run.state not in ENDED for run in runs),
         notes=[*joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
     )

@@ -65,3 +65,24 @@ def test_a_wrong_choice_is_refused_with_what_there_is(both: TestClient, engine: 
 def test_an_experiment_that_has_not_begun_says_so(both: TestClient) -> None:
     answer = both.get("/api/v1/experiments/1/answer").json()
     assert (answer["sentence"], answer["unfinished"]) == ("No run has reported a figure yet.", 1)
+
+
+def test_a_run_is_left_out_with_a_reason_and_counts_again(both: TestClient, engine: Engine) -> None:
+    path = f"/api/v1/experiments/{fill(engine, COLLECTIVES)}/answer"
+    run = both.get(path).json()["groups"][1]["runs"][0]
+    changed = both.patch(f"/api/v1/runs/{run}", json={"left_out": "the switch was replaced"})
+    assert changed.json()["left_out"] == "the switch was replaced"
+    answer = both.get(path).json()
+    assert answer["left_out"] == [{"run": run, "reason": "the switch was replaced"}]
+    assert [group["label"] for group in answer["groups"]] == ["native", "torus"]
+    assert both.get(f"/api/v1/runs/{run}").json()["left_out"] == "the switch was replaced"
+    both.patch(f"/api/v1/runs/{run}", json={"left_out": ""})
+    assert len(both.get(path).json()["groups"]) == 3
+
+
+def test_an_archived_run_is_not_counted(both: TestClient, engine: Engine) -> None:
+    path = f"/api/v1/experiments/{fill(engine, COLLECTIVES)}/answer"
+    run = both.get(path).json()["groups"][1]["runs"][0]
+    both.patch(f"/api/v1/runs/{run}", json={"archived": True})
+    answer = both.get(path).json()
+    assert (answer["archived"], len(answer["groups"])) == (1, 2)

@@ -153,6 +153,11 @@ def test_labels_by_commands(client: Client, runs: tuple[int, list[int]], call: C
     assert [one.id for one in client.experiments(where={"archived": "true"})] == [number]
     call("archive", number, "--undo")
     assert not list(client.experiments(where={"archived": "true"}))
+    assert call("leave-out", first).code == 1, "without a reason"
+    assert call("leave-out", first, "--reason", "disk full").out == f"left out of answers: run {first}\n"
+    assert client.run(first).left_out == "disk full"
+    assert call("leave-out", first, "--undo").out == f"counted in answers again: run {first}\n"
+    assert client.run(first).left_out is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`bigbatch rename`, `assign`, `note`, `tag` and `archive`: change labels of experiments and runs."""
+"""`bigbatch rename`, `assign`, `note`, `tag`, `archive` and `leave-out`: change labels of experiments and runs."""
 
 import sys
 from typing import Annotated, Any, TypeVar
@@ -89,6 +89,23 @@ def archive(
             _change(client, number, RunChange(archived=not undo), is_run=run)
     verb = "shown in lists again" if undo else "archived"
     print(f"{verb}: {'run' if run else 'experiment'} {', '.join(map(str, numbers))}")
+
+
+def leave_out(
+    numbers: Annotated[list[int], typer.Argument(metavar="RUN...", help="The runs.")],
+    *,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why: the answer shows it to everybody.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Let answers count them again.")] = False,
+) -> None:
+    """Leave runs out of the answers of their experiment, with the reason; they stay as they are."""
+    if undo == bool(reason.strip()):
+        raise BigbatchError("give the reason by --reason TEXT, or --undo")
+    change = _checked(RunChange, left_out=reason.strip())
+    with Client() as client:
+        for number in numbers:
+            client.change_run(number, change)
+    verb = "counted in answers again" if undo else "left out of answers"
+    print(f"{verb}: run {', '.join(map(str, numbers))}")
 
 
 def _change(client: Client, number: int, change: RunChange, *, is_run: bool) -> list[str]:

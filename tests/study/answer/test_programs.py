@@ -146,6 +146,16 @@ def test_archived_runs_are_left_out_and_counted() -> None:
     assert find_answer(spec, runs, {}, NO_CHOICE).archived == 0, "an archived experiment keeps its answer"
 
 
+def test_a_run_that_a_person_left_out_counts_nowhere_and_its_reason_is_told() -> None:
+    spec = program([0.1, 0.3])
+    runs = program_runs(spec, {"acc": 0.5}, {"acc": 0.9})
+    runs[1] = runs[1].model_copy(update={"left_out": "the disk was full"})
+    answer = find_answer(spec, runs, {}, NO_CHOICE)
+    assert [group.runs for group in answer.groups] == [[1]]
+    assert [(one.run, one.reason) for one in answer.left_out] == [(2, "the disk was full")]
+    assert "0.9" not in answer.sentence
+
+
 def test_accuracies_in_percent_are_no_shares() -> None:
     spec = program([0.1, 0.3])
     runs = [run.model_copy(update={"best_accuracy": 90.0 + run.id}) for run in program_runs(spec, {}, {})]

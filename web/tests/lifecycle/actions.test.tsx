@@ -267,6 +267,22 @@ test("a run is archived and unarchived, and a program has no epochs to extend", 
   expect(service.bodies).toEqual(['PATCH /runs/7 {"archived":true}', 'PATCH /runs/7 {"archived":false}']);
 });
 
+test("a run is left out of answers with a reason, which its page shows, and counted again", async () => {
+  const service = runPage({ state: "done" });
+  openPage("/runs/7");
+  await choose("Leave out of answers…");
+  expect(screen.getByRole("button", { name: "Leave out" })).toBeDisabled();
+  await userEvent.type(screen.getByLabelText("Reason"), "the disk was full");
+  service.answers["GET /runs/7"] = () => aRunDetail({ state: "done", left_out: "the disk was full" });
+  await userEvent.click(screen.getByRole("button", { name: "Leave out" }));
+  expect(await screen.findByText("left out of answers: the disk was full")).toBeVisible();
+  await choose("Count in answers again");
+  expect(service.bodies).toEqual([
+    'PATCH /runs/7 {"left_out":"the disk was full"}',
+    'PATCH /runs/7 {"left_out":""}',
+  ]);
+});
+
 test("the arrow keys move in the menu, and Escape closes it", async () => {
   runPage({ state: "done" });
   openPage("/runs/7");

@@ -52,6 +52,7 @@ export function anAnswer(change: Partial<Answer> = {}): Answer {
     diverged: 0,
     failed: 0,
     archived: 0,
+    left_out: [],
     unfinished: 0,
     notes: [],
     ...change,

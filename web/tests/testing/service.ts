@@ -85,6 +85,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     latest: { loss: 0.51234, heldout_accuracy: 0.9312 },
     tags: [],
     archived_at: null,
+    left_out: null,
     best_accuracy: 0.9312,
     unread: null,
     diverged: null,

@@ -2181,6 +2181,12 @@ export interface components {
              */
             groups: components["schemas"]["AnswerGroup"][];
             /**
+             * Left Out
+             * @description Runs that a person left out, which no group has.
+             * @default []
+             */
+            left_out: components["schemas"]["LeftOutRun"][];
+            /**
              * Notes
              * @description Facts that a reader must know to interpret the picture.
              * @example [
@@ -6801,6 +6807,24 @@ export interface components {
             kind: "lenet";
         };
         /**
+         * LeftOutRun
+         * @description A run that a person left out of answers.
+         */
+        LeftOutRun: {
+            /**
+             * Reason
+             * @description Why, in the words of this person.
+             * @example the node's disk was full
+             */
+            reason: string;
+            /**
+             * Run
+             * @description Id of the run.
+             * @example 43
+             */
+            run: number;
+        };
+        /**
          * Lineage
          * @description A trial as a generation of a member of a population.
          */
@@ -9028,7 +9052,7 @@ export interface components {
             seconds: number;
             /**
              * Segments
-             * @description Number of pipeline segments of the vector for which the predicted time is the shortest.
+             * @description Number of pipeline segments into which a run cuts the vector.
              * @example 4
              */
             segments: number;
@@ -10690,6 +10714,13 @@ export interface components {
              */
             archived: boolean | null;
             /**
+             * Left Out
+             * @description Why answers do not count the run; an empty text: they count it again.
+             * @default null
+             * @example the node's disk was full
+             */
+            left_out: string | null;
+            /**
              * Notes
              * @description New notes, in Markdown.
              * @default null
@@ -10943,6 +10974,12 @@ export interface components {
             latest: {
                 [key: string]: number | null;
             };
+            /**
+             * Left Out
+             * @description Why no answer counts the run, in the words of the person who left it out; null: answers count it.
+             * @example the node's disk was full
+             */
+            left_out: string | null;
             /**
              * Lost Ranks
              * @description Ranks without which the run continued.
@@ -11282,6 +11319,12 @@ export interface components {
              * @example 42
              */
             id: number;
+            /**
+             * Left Out
+             * @description Why no answer counts the run; null: answers count it.
+             * @example the node's disk was full
+             */
+            left_out: string | null;
             /**
              * Notes
              * @description Notes on the run, in Markdown; may be empty.
@@ -11759,6 +11802,12 @@ export interface components {
             latest: {
                 [key: string]: number | null;
             };
+            /**
+             * Left Out
+             * @description Why no answer counts the run, in the words of the person who left it out; null: answers count it.
+             * @example the node's disk was full
+             */
+            left_out: string | null;
             /**
              * More Metrics
              * @description Number of the run's metrics that `latest` leaves out, which only lists do.

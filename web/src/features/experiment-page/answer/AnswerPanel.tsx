@@ -95,7 +95,7 @@ function Notes({ answer }: { answer: Answer }) {
   );
 }
 
-function exclusions({ archived, diverged, failed, unfinished }: Answer): string[] {
+function exclusions({ archived, left_out, diverged, failed, unfinished }: Answer): string[] {
   const left = [
     diverged && `${pluralize(diverged, "run")} diverged`,
     failed && `${pluralize(failed, "run")} failed`,
@@ -106,6 +106,7 @@ function exclusions({ archived, diverged, failed, unfinished }: Answer): string[
     ...(archived
       ? [`${pluralize(archived, "archived run")} ${archived === 1 ? "is" : "are"} not counted.`]
       : []),
+    ...left_out.map(({ run, reason }) => `Run ${run} is left out: ${reason}`),
   ];
 }
 

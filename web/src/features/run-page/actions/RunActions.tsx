@@ -1,4 +1,4 @@
-/** What may be done with a run: stop, retry, rerun, clone, extend, archive, delete. */
+/** What may be done with a run: stop, retry, rerun, clone, extend, leave out, archive, delete. */
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import type { RunDetail } from "@/shared/api/types";
@@ -15,8 +15,9 @@ import { stepsText } from "@/shared/state/progress";
 import { hasEnded } from "@/shared/state/state";
 import { useStopRun } from "../api/useStopRun";
 import { ExtendDialog } from "./ExtendDialog";
+import { LeaveOutDialog } from "./LeaveOutDialog";
 
-type Opened = "rerun" | "extend" | "delete";
+type Opened = "rerun" | "extend" | "leaveOut" | "delete";
 
 interface Props {
   run: RunDetail;
@@ -39,13 +40,16 @@ export function RunActions({ run }: Props) {
   const archive = () => {
     labels.mutate({ archived: run.archived_at === null });
   };
+  const count = () => {
+    labels.mutate({ left_out: "" });
+  };
   const compare = () => {
     navigate(compareAddress([run.id]));
   };
   return (
     <>
       <MainButton run={run} refresh={refresh} onResult={setOutcome} />
-      <Menu label="More" items={itemsOf(run, setOpened, { archive, clone, compare })} />
+      <Menu label="More" items={itemsOf(run, setOpened, { archive, count, clone, compare })} />
       {opened && <OpenedDialog {...{ opened, run, refresh, close }} />}
       <Outcome text={outcome} error={labels.error} />
     </>
@@ -78,7 +82,7 @@ function MainButton({ run, refresh, onResult }: MainButtonProps): ReactNode {
 function itemsOf(
   run: RunDetail,
   open: (dialog: Opened) => void,
-  direct: { archive: () => void; clone: () => void; compare: () => void },
+  direct: { archive: () => void; count: () => void; clone: () => void; compare: () => void },
 ): MenuItem[] {
   const opening = (label: string, dialog: Opened, danger = false): MenuItem => ({
     label,
@@ -95,6 +99,9 @@ function itemsOf(
       ? [opening("Rerun…", "rerun"), { label: "Clone with changes…", onSelect: direct.clone }]
       : []),
     ...(canExtend ? [opening("Extend…", "extend")] : []),
+    run.left_out === null
+      ? opening("Leave out of answers…", "leaveOut")
+      : { label: "Count in answers again", onSelect: direct.count },
     { label: run.archived_at ? "Unarchive" : "Archive", onSelect: direct.archive },
     ...(hasEnded(run.state) ? [opening("Delete…", "delete", true)] : []),
   ];
@@ -126,6 +133,8 @@ function OpenedDialog({ opened, run, refresh, close }: DialogProps) {
         <ExtendDialog runId={run.id} epochs={run.spec.epochs} {...{ refresh, onCancel }} onResult={close} />
       );
     }
+    case "leaveOut":
+      return <LeaveOutDialog runId={run.id} {...{ refresh, onCancel }} onResult={close} />;
     case "delete":
       return (
         <DeleteDialog

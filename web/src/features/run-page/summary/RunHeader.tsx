@@ -41,6 +41,7 @@ export function RunHeader({ run }: { run: RunDetail }) {
           <DivergedMark diverged={run.diverged} />
           <span className="muted">{jobText(run)}</span>
           {run.archived_at && <span className="muted">archived</span>}
+          {run.left_out !== null && <span className="muted">left out of answers: {run.left_out}</span>}
         </>
       }
       action={<RunActions run={run} />}

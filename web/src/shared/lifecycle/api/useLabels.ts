@@ -4,7 +4,7 @@ import { body, client } from "@/shared/api/client";
 import type { Target } from "@/shared/api/target";
 import type { ExperimentChange, RunChange } from "@/shared/api/types";
 
-export type Change = Partial<ExperimentChange>;
+export type Change = Partial<ExperimentChange & RunChange>;
 
 export function useLabels(target: Target, refresh: () => Promise<unknown>) {
   return useMutation({
