@@ -61,7 +61,7 @@ test("a local run has no srun", async () => {
   program({ world: 1 }, { launcher: "srun", resources: { kind: "local", ranks_per_node: 1 } });
   openPage("/runs/7");
   const panel = await screen.findByRole("region", { name: "Program" });
-  expect(panel).toHaveTextContent("Launcher1 rank on the service's host");
+  expect(panel).toHaveTextContent("Launcher1 rank on this machine");
   expect(panel).not.toHaveTextContent("srun");
 });
 

@@ -79,10 +79,10 @@ function filesOf({ folder }: RunDetail, { inputs, outputs }: ProgramSpec): Recor
   };
 }
 
-/** Return "torchrun, 8 ranks on 2 nodes"; on the service's host, where no srun starts the ranks, without it. */
+/** Return "torchrun, 8 ranks on 2 nodes"; on this machine nothing starts by srun, and a program by hand has no ranks. */
 function launcherText({ launcher, resources }: ProgramSpec, { world }: RunDetail): string {
-  const isLocal = resources.kind === "local";
-  const place = isLocal ? "the service's host" : pluralize(resources.nodes, "node");
-  const ranks = `${pluralize(world, "rank")} on ${place}`;
-  return isLocal && launcher === "srun" ? ranks : `${launcher}, ${ranks}`;
+  const processes = launcher === "plain" ? "1 process" : pluralize(world, "rank");
+  if (resources.kind === "slurm") return `${launcher}, ${processes} on ${pluralize(resources.nodes, "node")}`;
+  const here = `${processes} on this machine`;
+  return launcher === "srun" ? here : `${launcher}, ${here}`;
 }
