@@ -57,8 +57,7 @@ def patch_run(
         raise _refusal(error) from error
     run = found_run(db, run_id)
     tagged = tags.of_runs(db, [run_id]).get(run_id, [])
-    labels = {"notes": run.notes, "archived_at": run.archived_at, "left_out": run.left_out}
-    return RunLabels(id=run_id, tags=tagged, **labels)
+    return RunLabels(id=run_id, notes=run.notes, tags=tagged, archived_at=run.archived_at, left_out=run.left_out)
 
 
 def _refusal(error: TooManyTagsError) -> Invalid:

@@ -99,7 +99,7 @@ class Axis:
     def alone(self, index: int) -> "Axis":
         """Return one of the fields as an axis of its own."""
         values = {value_key(point[index]): (point[index],) for point in self.points}
-        return Axis(*((own[index],) for own in (self.paths, self.names, self.base)), tuple(values.values()))
+        return Axis((self.paths[index],), (self.names[index],), (self.base[index],), tuple(values.values()))
 
     def is_numeric(self, index: int) -> bool:
         """Return whether all values of one of the fields are numbers."""

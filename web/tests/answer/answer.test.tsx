@@ -197,7 +197,9 @@ test("without a figure the sentence says why, the figures can be chosen, and arc
   openPage("/experiments/3");
   expect(await screen.findByText("No run has reported a metric.")).toBeVisible();
   expect(screen.getByRole("list", { name: "Notes" })).toHaveTextContent("3 archived runs are not counted.");
-  expect(screen.getByRole("list", { name: "Notes" })).toHaveTextContent("Run 12 is left out: the disk was full");
+  expect(screen.getByRole("list", { name: "Notes" })).toHaveTextContent(
+    "Run 12 is left out: the disk was full",
+  );
   await userEvent.selectOptions(screen.getByLabelText("Show"), "time of a step");
   await waitFor(() => {
     expect(service.requests).toContain("GET /experiments/3/answer?figure=step_s");

@@ -39,6 +39,16 @@ test("runs that have the fields alike are a group, in the order of the values", 
   expect(new Set(groups.map(({ color }) => color)).size).toBe(3);
 });
 
+test("values of different types are groups of different names", () => {
+  const data = dataOf(["lr"], [[1], ["1"], [2]]);
+  const groups = groupRuns(data, [1, 2, 3], ["lr"], [], "light");
+  expect(groups.map(({ label, ids }) => [label, ids])).toEqual([
+    ["lr 1", [1]],
+    ["lr 2", [3]],
+    ['lr "1"', [2]],
+  ]);
+});
+
 test("without a grouping each run is named by what it differs in", () => {
   const data = dataOf(["lr"], [[0.1], [0.2]]);
   expect(groupRuns(data, [2, 1, 9], [], ["lr"], "light").map(({ label }) => label)).toEqual([

@@ -16,21 +16,13 @@ const MOST_BASELINES = 100; // a longer list helps no reader
 
 export function AnswerControls({ answer, onChange, children }: Props) {
   const { figure, figures, target, baseline, groups } = answer;
-  const hasAccuracy = figures.some(({ name }) => name === "best_accuracy");
+  const hasAccuracy = figures.some(({ name, unit }) => name === "best_accuracy" && unit === "share");
   const compares = hasAccuracy && groups.length > 1 && groups.length <= MOST_BASELINES;
-  const options = figures.map(({ name, title }): [string, string] => [name, title]);
   const isChoice = figures.length > (figure ? 1 : 0);
   if (!isChoice) return <div className={styles.answerChoices}>{children}</div>;
   return (
     <div className={styles.answerChoices}>
-      <Choice
-        label="Show"
-        value={figure?.name ?? ""}
-        options={figure ? options : [["", "no figure"], ...options]}
-        onChange={(name) => {
-          onChange({ figure: name });
-        }}
-      />
+      <FigureChoice {...{ answer, onChange }} />
       {compares && <TargetField target={target} onChange={onChange} />}
       {compares && target !== null && (
         <Choice
@@ -44,6 +36,21 @@ export function AnswerControls({ answer, onChange, children }: Props) {
       )}
       {children}
     </div>
+  );
+}
+
+/** The figures that can be shown; without one the reader chooses whether any of them is an answer. */
+function FigureChoice({ answer: { figure, figures }, onChange }: Pick<Props, "answer" | "onChange">) {
+  const options = figures.map(({ name, title }): [string, string] => [name, title]);
+  return (
+    <Choice
+      label="Show"
+      value={figure?.name ?? ""}
+      options={figure ? options : [["", "no figure"], ...options]}
+      onChange={(name) => {
+        onChange({ figure: name });
+      }}
+    />
   );
 }
 
