@@ -69,6 +69,15 @@ def update_figures(db: Session, new: Mapping[Key, Points]) -> set[Key]:
     return {key for key, one in sums.items() if one.last is None and (key not in known or known[key].last is not None)}
 
 
+def read_means(db: Session, run_ids: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, float]]:
+    """Return the means of series over all steps of the runs; a series without a finite value has none."""
+    query = select(Figure.run_id, Figure.name, Figure.mean).where(Figure.run_id.in_(run_ids), Figure.name.in_(names))
+    found: dict[int, dict[str, float]] = {}
+    for run_id, name, mean in db.execute(query.where(Figure.mean.is_not(None))):
+        found.setdefault(run_id, {})[name] = mean
+    return found
+
+
 def remove_figures(db: Session, run_id: int) -> None:
     """Remove the figures of a run."""
     db.execute(delete(Figure).where(Figure.run_id == run_id))
