@@ -25,10 +25,11 @@ from store import changes
 from store.lists.order import ListOrder
 from store.lists.run_list import page
 from store.metrics import curves
+from store.metrics.figures import read_means
 from store.steps.progress import of_experiment
 from store.tables import Run
 from study.answer.answer import Choice, find_answer
-from study.answer.measures import NEWEST_STEPS, OF_EVALUATIONS, OF_STEPS, Measures, measure
+from study.answer.measures import OF_EVALUATIONS, OF_STEPS, Measures, measure
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 MAX_MEASURED = 100  # runs whose curves are read: more would take seconds
@@ -116,24 +117,21 @@ def _spec_and_step(
 
 
 def read_measures(db: Session, runs: Sequence[RunView]) -> dict[int, Measures]:
-    """Return the measures of the first runs that started, from the newest steps and from all evaluations."""
+    """Return the measures of the first runs that started, from the means of their steps and from their evaluations."""
     runs = [run for run in runs if run.started_at][:MAX_MEASURED]
     ids = [run.id for run in runs]
     if not ids:
         return {}
     specs = {row.id: row.spec for row in db.execute(select(Run.id, Run.spec).where(Run.id.in_(ids)))}
-    newest = {run.id: max(-1, run.step - NEWEST_STEPS) for run in runs}
-    columns: dict[int, Columns] = {run_id: {} for run_id in ids}
-    for names, after in ((OF_STEPS, newest), (OF_EVALUATIONS, {})):
-        for name in names:
-            _read_series(db, ids, name, after, columns)
+    means = read_means(db, ids, OF_STEPS)
+    columns: dict[int, Columns] = {run_id: {name: [] for name in OF_EVALUATIONS} for run_id in ids}
+    for name in OF_EVALUATIONS:
+        _read_series(db, ids, name, columns)
     # a spec of an earlier version may lack fields, which reading it again fills in
-    return {run_id: measure(read_run(specs[run_id]), columns[run_id]) for run_id in ids}
+    return {run_id: measure(read_run(specs[run_id]), means.get(run_id, {}), columns[run_id]) for run_id in ids}
 
 
-def _read_series(
-    db: Session, ids: Sequence[int], name: str, after: Mapping[int, int], into: Mapping[int, Columns]
-) -> None:
-    found, _ = curves.of_experiment(db, ids, name, after=after, limit=MAX_POINTS_READ)
+def _read_series(db: Session, ids: Sequence[int], name: str, into: Mapping[int, Columns]) -> None:
+    found, _ = curves.of_experiment(db, ids, name, after={}, limit=MAX_POINTS_READ)
     for run_id, (steps, values) in found.items():
         into[run_id][name] = list(zip(steps, values, strict=True))

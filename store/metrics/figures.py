@@ -116,6 +116,15 @@ def store_divergences(db: Session, run_ids: Sequence[int]) -> None:
         db.execute(update(Run).where(Run.id == run_id).values(diverged=found))
 
 
+def read_means(db: Session, run_ids: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, float]]:
+    """Return the means of series over all steps of the runs; a series without a finite value has none."""
+    query = select(Figure.run_id, Figure.name, Figure.mean).where(Figure.run_id.in_(run_ids), Figure.name.in_(names))
+    found: dict[int, dict[str, float]] = {}
+    for run_id, name, mean in db.execute(query.where(Figure.mean.is_not(None))):
+        found.setdefault(run_id, {})[name] = mean
+    return found
+
+
 def remove_figures(db: Session, run_id: int) -> None:
     """Remove the figures of a run."""
     db.execute(delete(Figure).where(Figure.run_id == run_id))

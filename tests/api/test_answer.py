@@ -4,11 +4,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
+from contract.folder.events import Points
 from contract.lifecycle.state import State
 from contract.spec.experiment import ExperimentSpec
 from store.session import transaction
 from tests.testing.answers import experiment
-from tests.testing.seed_answers import carry_out, create
+from tests.testing.seed_answers import carry_out, create, store_points
 
 COLLECTIVES = experiment({"collective": [{"kind": "native"}, {"kind": "ring"}, {"kind": "torus"}]})
 
@@ -86,3 +87,21 @@ def test_an_archived_run_is_not_counted(both: TestClient, engine: Engine) -> Non
     both.patch(f"/api/v1/runs/{run}", json={"archived": True})
     answer = both.get(path).json()
     assert (answer["archived"], len(answer["groups"])) == (1, 2)
+
+
+def test_the_parts_of_a_step_are_means_of_all_steps_as_those_of_a_query(both: TestClient, engine: Engine) -> None:
+    with transaction(engine) as db:
+        experiment_id, runs = create(db, COLLECTIVES)
+        for run in runs:
+            parts = [0.025] * 50 + [0.01] * 100  # the first steps are slow, and there are more than 100 others
+            events = [
+                Points(attempt=1, at=0.0, step=step, values={"compute_s": part, "samples_per_s": 1 / part})
+                for step, part in enumerate(parts, start=1)
+            ]
+            store_points(db, run, events)
+    answer = both.get(f"/api/v1/experiments/{experiment_id}/answer", params={"figure": "samples_per_s"}).json()
+    first = answer["groups"][0]
+    assert first["parts"] == {"compute_s": pytest.approx(0.015)}
+    assert first["figure"]["mean"] == pytest.approx(80)  # 50 of 40 and 100 of 100
+    asked = {"where": "mean(compute_s) > 0.0149 and mean(compute_s) < 0.0151 and mean(samples_per_s) > 79.9"}
+    assert len(both.get("/api/v1/runs/table", params=asked).json()["rows"]) == 3

@@ -75,7 +75,6 @@ def measures_of(spec: ExperimentSpec, *seconds: float, accuracy: float = 0.9, **
             "epoch": [(10, 1.0), (20, 2.0)],
             "trained_s": [(10, total / 2), (20, total)],
             "heldout_accuracy": [(10, accuracy / 2), (20, accuracy)],
-            **{name: [(19, value), (20, value)] for name, value in series.items()},
         }
-        found[number + 1] = measure(read_run(run.model_dump(mode="json")), points)
+        found[number + 1] = measure(read_run(run.model_dump(mode="json")), series, points)
     return found

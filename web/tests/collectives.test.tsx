@@ -73,6 +73,14 @@ test("the page shows the choices of auto, size by size", async () => {
   expect(choices).toHaveTextContent("Binomial tree below 65.5 kB; 2D torus, 2 rows from 65.5 kB.");
 });
 
+test("the bar of a price grows with its factor, up to the whole width", async () => {
+  service();
+  openPage("/collectives");
+  const table = await screen.findByRole("region", { name: "Prices" });
+  const shares = [...table.querySelectorAll("i")].map((bar) => Number(bar.style.getPropertyValue("--share")));
+  expect(shares).toEqual([0.08 / 0.14, 1].map((share) => expect.closeTo(share) as number));
+});
+
 test("the shares of ranks grow from their own part to the complete sum", () => {
   expect(chunkShares(PAIR, 0)).toEqual([
     [0.5, 0.5],

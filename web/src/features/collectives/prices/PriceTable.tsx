@@ -17,6 +17,7 @@ interface Props {
 
 export function PriceTable({ list, chosen, onChoose }: Props) {
   const wideNumber = classNames("number", styles.wideOnly);
+  const most = Math.max(1, ...list.prices.map((price) => price.times_bound ?? 0));
   return (
     <ScrollRegion className={classNames("scroll panel", styles.prices)} label="Prices">
       <table>
@@ -45,6 +46,7 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
                 key={key}
                 price={price}
                 operation={list.operation}
+                most={most}
                 isChosen={key === chosen}
                 onChoose={onChoose}
               />
@@ -59,11 +61,12 @@ export function PriceTable({ list, chosen, onChoose }: Props) {
 interface RowProps {
   price: PriceView;
   operation: Operation;
+  most: number; // the greatest factor of the table, whose bar is the longest
   isChosen: boolean;
   onChoose: (key: string) => void;
 }
 
-function PriceRow({ price, operation, isChosen, onChoose }: RowProps) {
+function PriceRow({ price, operation, most, isChosen, onChoose }: RowProps) {
   const wideNumber = classNames("number", styles.wideOnly);
   return (
     <tr className={classNames(isChosen && styles.chosen)}>
@@ -84,7 +87,7 @@ function PriceRow({ price, operation, isChosen, onChoose }: RowProps) {
       <td className="number">{formatSeconds(price.seconds)}</td>
       <td className={classNames("number", styles.timesBound)}>
         {price.times_bound ? formatFactor(price.times_bound) : "–"}
-        <i style={{ "--share": 1 / (price.times_bound ?? 1) } as CSSProperties} />
+        <i style={{ "--share": (price.times_bound ?? 0) / most } as CSSProperties} />
       </td>
     </tr>
   );
