@@ -120,8 +120,9 @@ def read_means(db: Session, run_ids: Sequence[int], names: Sequence[str]) -> dic
     """Return the means of series over all steps of the runs; a series without a finite value has none."""
     query = select(Figure.run_id, Figure.name, Figure.mean).where(Figure.run_id.in_(run_ids), Figure.name.in_(names))
     found: dict[int, dict[str, float]] = {}
-    for run_id, name, mean in db.execute(query.where(Figure.mean.is_not(None))):
-        found.setdefault(run_id, {})[name] = mean
+    for run_id, name, mean in db.execute(query):
+        if mean is not None:
+            found.setdefault(run_id, {})[name] = mean
     return found
 
 
