@@ -79,8 +79,10 @@ function filesOf({ folder }: RunDetail, { inputs, outputs }: ProgramSpec): Recor
   };
 }
 
-/** Return "torchrun, 8 ranks on 2 nodes". */
+/** Return "torchrun, 8 ranks on 2 nodes"; on this machine nothing starts by srun, and a program by hand has no ranks. */
 function launcherText({ launcher, resources }: ProgramSpec, { world }: RunDetail): string {
-  const nodes = resources.kind === "slurm" ? ` on ${pluralize(resources.nodes, "node")}` : "";
-  return `${launcher}, ${pluralize(world, "rank")}${nodes}`;
+  const processes = launcher === "plain" ? "1 process" : pluralize(world, "rank");
+  if (resources.kind === "slurm") return `${launcher}, ${processes} on ${pluralize(resources.nodes, "node")}`;
+  const here = `${processes} on this machine`;
+  return launcher === "srun" ? here : `${launcher}, ${here}`;
 }
