@@ -39,11 +39,6 @@ CHECKPOINT_STALL_S = "checkpoint_stall_s"  # time for which training waited
 CHECKPOINT_WRITE_S = "checkpoint_write_s"  # time until the checkpoint was complete, mostly in parallel with training
 CHECKPOINT_BYTES = "checkpoint_bytes"
 
-# parts of the names of metrics that are better when they are higher; of all others the least value is the best
-_HIGHER = (
-    r"acc(uracy)?|top_?[0-9]+|f1|auc|bleu|rouge|precision|recall|r2|m?iou|m?ap|score|reward|return|success|psnr|ssim|"
-    r"throughput|mfu|speedup|efficiency|per_(s|sec|second)"
-)
 _OF_RANK = re.compile(r"/rank-[1-9][0-9]*$")
 
 TIME_PARTS = (COMPUTE_S, UPDATE_S, COMMUNICATION_S, INPUT_S, IDLE_S)
@@ -76,14 +71,6 @@ def is_of_system(name: str) -> bool:
 def is_secondary(name: str) -> bool:
     """Return whether a series is one of many alike, which tables and lists of a run leave out."""
     return is_of_rank(name) or is_of_system(name)
-
-
-def is_better_when_higher(name: str) -> bool:
-    """Return whether the greatest value of a metric is its best one, by its name: `val_acc`, `samples_per_s`."""
-    lower = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
-    words = r"(?<![a-z0-9])({})(?![a-z0-9])"
-    is_cost = re.search(words.format("loss|error|err|perplexity"), lower)
-    return not is_cost and re.search(words.format(_HIGHER), lower) is not None
 
 
 def by_importance(names: Iterable[str]) -> list[str]:

@@ -3,7 +3,6 @@
 The deviation is the sample's: sqrt(sum (x - mean)^2 / (n - 1)) for n runs.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
+from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 
 BEST_ACCURACY, RUN_S = "best_accuracy", "run_s"
@@ -61,7 +61,7 @@ def group_runs(runs: Sequence[RunView], over: str) -> list[Group]:
     groups: dict[str, tuple[Values, list[RunView]]] = {}
     for run in runs:
         shared = {path: value for path, value in run.values.items() if path != over}
-        groups.setdefault(json.dumps(shared, sort_keys=True), (shared, []))[1].append(run)
+        groups.setdefault(value_key(shared), (shared, []))[1].append(run)
     return [Group(values, members) for values, members in groups.values()]
 
 
@@ -86,6 +86,6 @@ def spread_of(values: Sequence[float]) -> Spread:
 def repeated_field(runs: Sequence[RunView]) -> str | None:
     """Return the grid's field that is a seed and has several values: `seed` or `parameters.seed`; None without one."""
     for path in ("seed", "parameters.seed"):
-        if len({json.dumps(run.values[path]) for run in runs if path in run.values}) > 1:
+        if len({value_key(run.values[path]) for run in runs if path in run.values}) > 1:
             return path
     return None

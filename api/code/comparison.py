@@ -10,7 +10,8 @@ from api.errors import NotFound
 from api.http.statuses import ITEM
 from api.parameters import RunIds
 from contract.api.reproduction import ComparedField, ComparedMetric, RunComparison
-from contract.metric_names import by_importance, is_better_when_higher
+from contract.metric_direction import is_better_when_higher
+from contract.metric_names import by_importance
 from store.run_table.differences import Choices, different_fields, fields_of_runs, metrics_of_runs
 from store.run_table.leaves import Leaf, Leaves, leaves
 from store.session import snapshot

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.artifact import RemovalCause
 from contract.lifecycle.state import ENDED
 from contract.lifecycle.step import OPEN_STEPS
-from contract.metric_names import is_better_when_higher
+from contract.metric_direction import is_better_when_higher
 from contract.spec.artifacts.retention import BestOutputs, LastOutputs, OutputRetention, RecentOutputs
 from store.artifacts.artifacts import OUTPUTS, mark_removed
 from store.artifacts.table import HAS_RETENTION, Artifact

@@ -1,14 +1,14 @@
 """Points that are added to a stored experiment: further values of its axes, or points outside its grid."""
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 from store.lifecycle.new_runs import insert_runs
 from store.tables import Experiment, Run
@@ -34,11 +34,11 @@ def lock(db: Session, experiment_id: int) -> Experiment | None:
 def new_points(db: Session, experiment_id: int, grid: Points, extra: Points) -> NewPoints:
     """Return the points of the grid, and those outside it, that the experiment has no runs for."""
     mine = (Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
-    stored = [key_of(values) for values in db.scalars(select(Run.values).where(*mine))]
+    stored = [value_key(values) for values in db.scalars(select(Run.values).where(*mine))]
     known = set(stored)
-    in_grid = [point for point in grid if key_of(point[0]) not in known]
-    known.update(key_of(values) for values, _ in in_grid)
-    others = {key_of(point[0]): point for point in extra}
+    in_grid = [point for point in grid if value_key(point[0]) not in known]
+    known.update(value_key(values) for values, _ in in_grid)
+    others = {value_key(point[0]): point for point in extra}
     new = [point for key, point in others.items() if key not in known]
     added = len(in_grid) + len(new)
     return NewPoints(in_grid, new, len(grid) + len(others) - added, len(stored) + added)
@@ -56,16 +56,3 @@ def add(db: Session, experiment: Experiment, grid: ExperimentSpec | None, new: N
     if new.extra:
         experiment.added_points = [*(experiment.added_points or []), *(values for values, _ in new.extra)]
     return insert_runs(db, experiment.id, [*new.grid, *new.extra], first=first)
-
-
-def key_of(values: Values) -> str:
-    """Return a text that is equal for equal points: numbers are equal as in Python, 1 and 1.0."""
-    return json.dumps(_plain(values), sort_keys=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else value

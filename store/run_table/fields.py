@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from contract.metric_names import is_better_when_higher
+from contract.metric_direction import is_better_when_higher
 from store.metrics.figures import Figure
 from store.run_table.columns import ALIASES, BuiltIn, built_ins
 from store.run_table.leaves import PARAMETERS, within

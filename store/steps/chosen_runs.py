@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.artifact import ArtifactKind
 from contract.lifecycle.state import State
-from contract.metric_names import is_better_when_higher
+from contract.metric_direction import is_better_when_higher
 from store.artifacts.holders import holders_of
 from store.artifacts.table import Artifact
 from store.metrics.figures import Figure

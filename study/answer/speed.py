@@ -1,6 +1,5 @@
 """Times to one accuracy, and speed-ups over a baseline; study/comparison.py refuses those that would mislead."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +7,7 @@ from statistics import fmean
 
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
+from contract.spec.grid.equal_values import value_key
 from study.answer.measures import Measures
 from study.comparison import Comparison, Unfair, compare
 from study.trial import Trial, trial
@@ -57,11 +57,11 @@ def speed_over(
     baseline: Sequence[RunView], others: Sequence[RunView], trials: Mapping[int, Trial], target: float, over: str | None
 ) -> Speed:
     """Compare each run with the baseline's run of the same seed, else with its first run."""
-    by_seed = {json.dumps(run.values.get(over or "")): run for run in reversed(baseline)}
+    by_seed = {value_key(run.values.get(over or "")): run for run in reversed(baseline)}
     found: list[Comparison] = []
     refusals: dict[str, None] = {}
     for run in others:
-        partner = by_seed.get(json.dumps(run.values.get(over or "")), baseline[0] if baseline else None)
+        partner = by_seed.get(value_key(run.values.get(over or "")), baseline[0] if baseline else None)
         if partner is None or run.id not in trials or partner.id not in trials:
             continue
         try:

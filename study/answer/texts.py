@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contract.api.answer import AnswerFigure, FigureSpread, FigureUnit
 
 MINUTE, HOUR = 60, 3600
+DIGITS, MOST_DIGITS = 6, 17  # of a number; 17 tell all floats apart
 
 
 def axis_names(paths: Sequence[str]) -> list[str]:
@@ -28,7 +29,7 @@ def value_text(value: object) -> str:
         case float() if value.is_integer() and abs(value) < 1e15:
             return f"{value:.0f}"
         case int() | float():
-            return f"{value:.6g}" if isinstance(value, float) else str(value)
+            return _digits_text(value) if isinstance(value, float) else str(value)
         case {"kind": "import", "function": function, **others}:  # torch.optim:RMSprop says what it is
             fields = dict(others)
             options = fields.pop("options", None)
@@ -40,6 +41,40 @@ def value_text(value: object) -> str:
             return ", ".join(map(value_text, value))
         case _:
             return json.dumps(value)
+
+
+def distinct_texts(values: Sequence[object]) -> list[str]:
+    """Return a text of each value that no other of these values has.
+
+    A choice is named by its kind, and by fields only where several have that kind: sgd, torus rows 2, torus rows 4.
+    Where texts of different values are alike (1 and "1", true and "on"), both are written as JSON.
+    """
+    texts = [value_text(_without_needless_fields(value, values)) for value in values]
+    alike = {text for text in texts if texts.count(text) > 1}
+    return [
+        json.dumps(value, sort_keys=True) if text in alike else text for value, text in zip(values, texts, strict=True)
+    ]
+
+
+def numbers_texts(numbers: Sequence[float]) -> dict[float, str]:
+    """Return the text of each number of an axis, with as many digits as tell them apart, six or more."""
+    for digits in range(DIGITS, MOST_DIGITS):
+        texts = {number: value_text(float(f"{number:.{digits}g}")) for number in numbers}
+        if len(set(texts.values())) == len(texts):
+            return texts
+    return {number: repr(number) for number in numbers}
+
+
+def _without_needless_fields(value: object, values: Sequence[object]) -> object:
+    if not (isinstance(value, Mapping) and "kind" in value):
+        return value
+    naming = ("kind", "function") if value["kind"] == "import" else ("kind",)
+    same = [other for other in values if isinstance(other, Mapping) and _named(other, naming) == _named(value, naming)]
+    return _named(value, naming) if len(same) == 1 else value
+
+
+def _named(value: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+    return {name: value[name] for name in names if name in value}
 
 
 def _field_text(name: str, value: object) -> str:

@@ -1,6 +1,5 @@
 """The next trials of a search: the sampler is asked, given everything that is known of the trials before."""
 
-import json
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,6 +11,7 @@ import optuna
 from optuna.samplers import BaseSampler, CmaEsSampler, GPSampler, RandomSampler, TPESampler
 from optuna.trial import TrialState
 
+from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 from contract.spec.search import samplers as spec
 from contract.spec.search.parameters import Parameter
@@ -53,13 +53,13 @@ def _fresh(search: SearchSpec, seed: int) -> Callable[[str, Parameter], Any]:
 def _drawn(search: SearchSpec, past: Sequence[PastTrial], count: int) -> list[Asked]:
     prunes = isinstance(search.sampler, spec.TpeSampler)
     study = study_of(search, past, RandomSampler(), prunes=prunes)
-    seen = {_key(trial.params) for trial in past}
+    seen = {value_key(trial.params) for trial in past}
     asked: list[Asked] = []
     for number in range(len(past), len(past) + count):
         trial = _draw_one(search, study, number, seen)
         if trial is None:
             break
-        seen.add(_key(trial.params))
+        seen.add(value_key(trial.params))
         asked.append(trial)
     return asked
 
@@ -68,13 +68,13 @@ def _draw_one(search: SearchSpec, study: optuna.Study, number: int, seen: set[st
     for draw_number in range(REDRAWS):
         seed = _seed(getattr(search.sampler, "seed", 0), number, draw_number)
         params, memory = _suggested(search, study, seed)
-        if _key(params) not in seen:
+        if value_key(params) not in seen:
             return Asked(number, params, seed, memory)
         study.tell(study.get_trials(deepcopy=False)[-1].number, state=TrialState.FAIL)  # samplers leave it out
     points = finite_points(search.space)
     if points is None:
         return Asked(number, params, seed, {})
-    unseen = [point for point in points if _key(point) not in seen]
+    unseen = [point for point in points if value_key(point) not in seen]
     return Asked(number, Random(seed).choice(unseen), seed, {}) if unseen else None
 
 
@@ -107,7 +107,3 @@ def sampler_of(search: SearchSpec, seed: int) -> BaseSampler:
 
 def _seed(seed: int, number: int, draw_number: int) -> int:
     return int.from_bytes(sha256(f"{seed}/{number}/{draw_number}".encode()).digest()[:4]) >> 1
-
-
-def _key(params: Values) -> str:
-    return json.dumps(params, sort_keys=True)

@@ -138,3 +138,15 @@ def test_a_stored_experiment_without_variants_is_read() -> None:
     stored = experiment(axes={"seed": [0, 1]}).model_dump(mode="json")
     del stored["variants"]
     assert ExperimentSpec.from_stored(stored).variants == []
+
+
+@pytest.mark.parametrize("values", [[0, False], [1, True], [1, "1", 2], [True, "true"], [None, "none"], [[0], [False]]])
+def test_values_of_different_types_are_different_points(values: list[Any]) -> None:
+    base = {"kind": "program", "command": "python train.py"}
+    points = experiment(base=base, axes={"parameters.a": values}).points()
+    assert [point["parameters.a"] for point, _ in points] == values
+
+
+def test_a_whole_number_written_with_a_fraction_is_the_same_value() -> None:
+    (complaint,) = complaints(axes={"seed": [1, 1.0]})
+    assert complaint == "axes.seed: 1.0 is listed twice"

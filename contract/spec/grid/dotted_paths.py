@@ -1,9 +1,7 @@
-"""Dotted paths of the fields that a grid sets, and their values."""
+"""Dotted paths of the fields that a grid sets."""
 
-import json
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
 
 from contract.validation import ValidationIssue
 
@@ -29,13 +27,3 @@ def path_issues(where: str, path: str, fields: Sequence[str]) -> Iterator[Valida
 def overlap(path: str, other: str) -> bool:
     """Return whether one of the fields is the other, or a part of it."""
     return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
-
-
-def repeated_values(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield each value that is equal to an earlier value."""
-    seen: set[Any] = set()
-    for value in values:
-        key = value if isinstance(value, Hashable) else json.dumps(value, sort_keys=True, default=str)
-        if key in seen:
-            yield value
-        seen.add(key)

@@ -6,7 +6,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from contract.spec.grid.dotted_paths import overlap, path_issues, repeated_values
+from contract.spec.grid.dotted_paths import overlap, path_issues
+from contract.spec.grid.equal_values import repeated_values
 from contract.validation import ValidationIssue
 
 MAX_POINTS = 10_000  # a larger grid is usually a mistake

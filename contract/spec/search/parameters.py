@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from contract.spec.base import Spec
+from contract.spec.grid.equal_values import value_key
 from contract.spec.numbers import LARGEST, Positive
 from contract.validation import ValidationIssue, validation_error
 
@@ -88,7 +89,7 @@ class Choice(_Parameter):
 
     def _issues(self) -> Iterator[ValidationIssue]:
         for number, value in enumerate(self.values):
-            if any(_is_same(value, other) for other in self.values[:number]):
+            if any(value_key(value) == value_key(other) for other in self.values[:number]):
                 yield ValidationIssue(path=f"values.{number}", message="this value is listed twice")
 
 
@@ -111,8 +112,4 @@ Parameter = Annotated[Uniform | LogUniform | Integer | LogInteger | Choice | Nor
 
 def has_value(parameter: Choice, value: Any) -> bool:
     """Return whether a value is one of the choices: 1 and true differ, 1 and 1.0 do not."""
-    return any(_is_same(value, own) for own in parameter.values)
-
-
-def _is_same(value: Any, other: Any) -> bool:
-    return bool(value == other) and isinstance(value, bool) is isinstance(other, bool)
+    return any(value_key(value) == value_key(own) for own in parameter.values)

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from contract.metric_names import HELDOUT_ACCURACY, is_better_when_higher
+from contract.metric_direction import is_better_when_higher
+from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.base import Spec
 from contract.spec.numbers import Positive
 from contract.spec.search.early_stopping import EarlyStopping, NoStopping
