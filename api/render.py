@@ -265,6 +265,7 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "progress": _progress(summary),
         "steps": summary.steps,
         "best_accuracy": summary.best_accuracy,
+        "best_metric": summary.best_metric and summary.best_metric._asdict(),
         "series": summary.series,
         "owner": experiment.owner,
         "project": experiment.project,

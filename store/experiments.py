@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, defer
 
 from contract.lifecycle.state import JOINT_ORDER, State, joint_state
 from contract.lifecycle.step import OPEN_STEPS
+from store.best_metrics import BestMetric, best_metrics
 from store.lists.order import ListOrder
 from store.search import searches
 from store.steps.progress import count_open
@@ -26,6 +27,7 @@ class Summary(NamedTuple):
     steps: int
     best_accuracy: float | None
     series: list[str]  # that the first run reports
+    best_metric: BestMetric | None = None  # of runs without a held-out accuracy
     open_steps: int = 0  # of a workflow: steps that wait or run
     search: searches.Counts | None = None
 
@@ -105,9 +107,11 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         steps[experiment][1] += total
         best[experiment] += [] if accuracy is None else [accuracy]
     series, open_steps, found = _series_of_first_runs(db, ids), count_open(db, ids), searches.counts(db, ids)
+    metrics = best_metrics(db, {id_: names for id_, names in series.items() if not best[id_]})
     return {
         id_: Summary(
             *(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, [])),
+            metrics.get(id_),
             open_steps.get(id_, 0),
             found.get(id_),
         )

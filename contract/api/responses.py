@@ -201,6 +201,15 @@ class FailedRun(DescribedModel):
     """The failure of the last attempt; null if no job of the run ever started."""
 
 
+class BestMetricView(DescribedModel):
+    """A metric, and its best value over the runs of an experiment."""
+
+    name: str = Field(examples=["val/loss"])
+    """Name of the metric."""
+    value: float = Field(examples=[0.41])
+    """The greatest or least value that any run has reported, whichever is the good one by the metric's name."""
+
+
 class ExperimentView(DescribedModel):
     """An experiment in a list."""
 
@@ -226,6 +235,9 @@ class ExperimentView(DescribedModel):
     """Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
+    best_metric: BestMetricView | None = Field(default=None, examples=[{"name": "val/loss", "value": 0.41}])
+    """Of runs without a held-out accuracy: the metric by which they are judged, and its best value; null: no name of
+    their metrics says which values are good, or there is no value yet."""
     series: list[str] = Field(examples=[["loss", "heldout_accuracy"]])
     """Names of the series that the first run reports, at most 100, without those of single ranks."""
     owner: str = Field(examples=["ada"])

@@ -40,8 +40,16 @@ test("an experiment without an accuracy says whether one can still come", async 
   listing([anExperiment(none), anExperiment(ended)]);
   openPage("/");
   const row = async (name: string) => (await screen.findByRole("link", { name })).closest("li");
-  expect(await row("a grid")).toHaveTextContent("no accuracy yet");
-  expect(await row("an ended grid")).toHaveTextContent("no accuracy measured");
+  expect(await row("a grid")).toHaveTextContent("no metric yet");
+  expect(await row("an ended grid")).toHaveTextContent("no metric reported");
+});
+
+test("an experiment of a program shows the best value of its own metric", async () => {
+  const own = { name: "val/acc", value: 0.8125 };
+  listing([anExperiment({ best_accuracy: null, best_metric: own, series: ["train/loss", "val/acc"] })]);
+  openPage("/");
+  const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
+  expect(row).toHaveTextContent(/0\.8125 best val\/acc$/);
 });
 
 test("links lead to older experiments and back to the newest", async () => {

@@ -23,7 +23,8 @@ export function ExperimentRow({ experiment, filter }: Props) {
   const { id, name, description, state, counts, progress, steps } = experiment;
   const now = useNow(10_000);
   const series = keySeries(experiment.series, 1)[0] ?? HELDOUT_ACCURACY;
-  const shown = experiment.best_accuracy === null ? series : HELDOUT_ACCURACY;
+  const { best_metric: own } = experiment;
+  const shown = experiment.best_accuracy === null ? (own?.name ?? series) : HELDOUT_ACCURACY;
   return (
     <li className={styles.experiment}>
       <div className={styles.experimentName}>
@@ -58,22 +59,27 @@ export function ExperimentRow({ experiment, filter }: Props) {
   );
 }
 
-/** The best accuracy of the runs; of runs that report none, the name of the curve. */
+/** The best accuracy of the runs, else the best value of their own metric, else the name of the curve. */
 function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
   const best = experiment.best_accuracy;
   const isAccuracy = series === HELDOUT_ACCURACY;
+  const own = isAccuracy ? null : experiment.best_metric;
   return (
     <p className={styles.experimentBest}>
       {isAccuracy && <span className={styles.accuracy}>{formatPercent(best)}</span>}
-      <span className="small muted">
+      {own && <span className={styles.accuracy}>{seriesKind(own.name).format(own.value)}</span>}
+      <span
+        className={classNames("small muted", styles.metricName)}
+        title={isAccuracy ? undefined : seriesKind(series).title}
+      >
         {" "}
         {isAccuracy
           ? best === null
             ? hasEnded(experiment.state)
-              ? "no accuracy measured"
-              : "no accuracy yet"
+              ? "no metric reported"
+              : "no metric yet"
             : "best held-out"
-          : seriesKind(series).title}
+          : `${own ? "best " : ""}${seriesKind(series).title}`}
       </span>
     </p>
   );

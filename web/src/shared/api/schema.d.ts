@@ -2685,6 +2685,24 @@ export interface components {
             epoch: number;
         };
         /**
+         * BestMetricView
+         * @description A metric, and its best value over the runs of an experiment.
+         */
+        BestMetricView: {
+            /**
+             * Name
+             * @description Name of the metric.
+             * @example val/loss
+             */
+            name: string;
+            /**
+             * Value
+             * @description The greatest or least value that any run has reported, whichever is the good one by the metric's name.
+             * @example 0.41
+             */
+            value: number;
+        };
+        /**
          * BestOutputs
          * @description The outputs of the best runs of the experiment remain, once all runs of the experiment have ended.
          */
@@ -4482,6 +4500,15 @@ export interface components {
              */
             best_accuracy: number | null;
             /**
+             * @description Of runs without a held-out accuracy: the metric by which they are judged, and its best value; null: no name of
+             *     their metrics says which values are good, or there is no value yet.
+             * @example {
+             *       "name": "val/loss",
+             *       "value": 0.41
+             *     }
+             */
+            best_metric?: components["schemas"]["BestMetricView"] | null;
+            /**
              * Counts
              * @description Number of runs in each state; a state without runs may be absent.
              * @example {
@@ -4839,6 +4866,15 @@ export interface components {
              * @example 0.983
              */
             best_accuracy: number | null;
+            /**
+             * @description Of runs without a held-out accuracy: the metric by which they are judged, and its best value; null: no name of
+             *     their metrics says which values are good, or there is no value yet.
+             * @example {
+             *       "name": "val/loss",
+             *       "value": 0.41
+             *     }
+             */
+            best_metric?: components["schemas"]["BestMetricView"] | null;
             /**
              * Counts
              * @description Number of runs in each state; a state without runs may be absent.
