@@ -39,6 +39,7 @@ from store.experiments import Summary
 from store.lists.run_facts import devices_of
 from store.lists.run_list import ListedRun
 from store.metrics.newest import Listed, Newest
+from store.run_table.columns import shown
 from store.tables import Experiment, Job, Move, Restart, Run
 
 COPIED_FIELDS = RunView.model_fields.keys() - {
@@ -82,14 +83,14 @@ def run_page(
 
 def table_row(run: ListedRun, cells: Sequence[Cell]) -> TableRow:
     """Return a row of the table of runs."""
-    names = ("id", "experiment_id", "number", "values", "state", "step", "steps", "archived_at")
+    names = ("id", "experiment_id", "number", "values", "state", "step", "steps", "diverged", "archived_at")
     fields = {name: getattr(run, name) for name in names}
     return TableRow(
         **fields,
         reason=run_reason(run, run.job),
         stopping=run.stop_requested_at is not None and run.state not in ENDED,
         after_failure=is_after_failure(run),
-        cells=list(cells),
+        cells=[shown(cell) for cell in cells],
     )
 
 
@@ -261,6 +262,7 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "state": summary.state,
         "runs": sum(summary.counts.values()),
         "counts": summary.counts,
+        "diverged": summary.diverged,
         "open_steps": summary.open_steps,
         "progress": _progress(summary),
         "steps": summary.steps,

@@ -13,6 +13,22 @@ from contract.api.saved.views import NewView, View, ViewChange, ViewPage, Views
 PAGE = 500  # rows per request
 
 
+def _with_numbers(page: TablePage) -> list[TableRow]:
+    """Return the rows of a page with NaN and infinities of metrics as numbers, for which JSON has words."""
+    metrics = [place for place, column in enumerate(page.columns) if column.metric is not None]
+    for row in page.rows:
+        for place in metrics:
+            if isinstance(cell := row.cells[place], str):
+                row.cells[place] = float(cell)
+    return page.rows
+
+
+def plain_row(row: TableRow, columns: Sequence[str]) -> dict[str, Any]:
+    """Return a row as a dictionary: `id`, `experiment_id`, `state`, and the columns by their names."""
+    first = {"id": row.id, "experiment_id": row.experiment_id, "state": row.state.value}
+    return first | dict(zip(columns, row.cells, strict=True))
+
+
 class TableClient:
     """The methods; `Client` has the connection."""
 
@@ -40,18 +56,14 @@ class TableClient:
         while (total is None or offset < total) and (limit is None or len(seen) < limit):
             size = PAGE if limit is None else min(PAGE, limit - len(seen))
             page = self._connection.get("/runs/table", TablePage, ask={**ask, "offset": offset, "limit": size})
-            new = [row for row in page.rows if row.id not in seen]
+            new = [row for row in _with_numbers(page) if row.id not in seen]
             yield from new
             seen |= {row.id for row in new}
             offset, total = offset + size, page.total
 
     def table_rows(self, where: str = "", *, columns: Sequence[str] = (), **options: Any) -> list[dict[str, Any]]:
         """Return the same as dictionaries: `id`, `experiment_id`, `state`, and the columns by their names."""
-        return [
-            {"id": row.id, "experiment_id": row.experiment_id, "state": row.state.value}
-            | dict(zip(columns, row.cells, strict=True))
-            for row in self.table(where, columns=columns, **options)
-        ]
+        return [plain_row(row, columns) for row in self.table(where, columns=columns, **options)]
 
     def table_to_frame(self, where: str = "", *, columns: Sequence[str] = (), **options: Any) -> Any:
         """Return the same as a pandas DataFrame."""

@@ -30,6 +30,7 @@ class Summary(NamedTuple):
     best_metric: BestMetric | None = None  # of runs without a held-out accuracy
     open_steps: int = 0  # of a workflow: steps that wait or run
     search: searches.Counts | None = None
+    diverged: int = 0  # runs, whatever their state
 
     @property
     def state(self) -> State:
@@ -108,15 +109,24 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         best[experiment] += [] if accuracy is None else [accuracy]
     series, open_steps, found = _series_of_first_runs(db, ids), count_open(db, ids), searches.counts(db, ids)
     metrics = best_metrics(db, {id_: names for id_, names in series.items() if not best[id_]})
+    diverged = _diverged(db, ids)
     return {
         id_: Summary(
             *(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, [])),
             metrics.get(id_),
             open_steps.get(id_, 0),
             found.get(id_),
+            diverged.get(id_, 0),
         )
         for id_ in ids
     }
+
+
+def _diverged(db: Session, ids: Sequence[int]) -> dict[int, int]:
+    """Return the numbers of diverged runs; these runs have an index of their own."""
+    which = (Run.experiment_id.in_(ids), Run.diverged.is_not(None), Run.deleted_at.is_(None))
+    query = select(Run.experiment_id, func.count()).where(*which).group_by(Run.experiment_id)
+    return {row[0]: row[1] for row in db.execute(query)}
 
 
 def _series_of_first_runs(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:

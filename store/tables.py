@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, UniqueConstraint, and_, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
@@ -20,11 +21,13 @@ from store.column_types import EnumText, ModelJson, UtcDateTime
 REASON = ModelJson(reason_adapter)
 UNREAD = ModelJson(TypeAdapter(Unread))
 JOB_END = ModelJson(TypeAdapter(JobEnd))
+DIVERGED = ModelJson(TypeAdapter(Diverged))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
 IS_ARCHIVED, IS_DELETED = text("archived_at IS NOT NULL"), text("deleted_at IS NOT NULL")
 HAS_CODE, OF_STEP, HAS_ENDED = text("code IS NOT NULL"), text("step_id IS NOT NULL"), text("ended_at IS NOT NULL")
 RESTORABLE: dict[str, Any] = {f"{db}_where": text("restorable_until IS NOT NULL") for db in ("sqlite", "postgresql")}
 HAS_REUSE, HAS_REUSE_KEY, IS_GIVEN_UP = (text(f"{one} IS NOT NULL") for one in ("reuse", "reuse_key", "given_up_at"))
+HAS_DIVERGED = text("diverged IS NOT NULL")
 IS_VISIBLE = text("deleted_at IS NULL AND archived_at IS NULL")
 
 
@@ -99,6 +102,7 @@ class Run(Table):
         Index("ix_runs_history", "ended_at", sqlite_where=HAS_HISTORY, postgresql_where=HAS_HISTORY),
         Index("ix_runs_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
         Index("ix_runs_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
+        Index("ix_runs_diverged", "experiment_id", sqlite_where=HAS_DIVERGED, postgresql_where=HAS_DIVERGED),  # counted
         Index("ix_runs_code", "code", sqlite_where=HAS_CODE, postgresql_where=HAS_CODE),
         # what the tick `plan` counts, without a look at the rows
         Index("ix_runs_step", "step_id", "state", "deleted_at", sqlite_where=OF_STEP, postgresql_where=OF_STEP),
@@ -135,6 +139,7 @@ class Run(Table):
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # newest values: store/metrics/newest.py
     best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported
+    diverged: Mapped[Diverged | None] = mapped_column(DIVERGED)  # store/metrics/figures.py
     created_at: Mapped[datetime] = mapped_column(default=now)
     moved_at: Mapped[datetime] = mapped_column(default=now)  # when the service last stored a change of `state`
     # by the run's own events and its cluster's report, however late the service read them (scheduler/events/moments)

@@ -13,11 +13,13 @@ from sqlalchemy import ColumnElement, String, case, cast, delete, func, insert, 
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
+from contract.lifecycle.divergence import divergence_of
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Reason, Recorded, StopRequested, TakenFrom
 from contract.lifecycle.state import ENDED, MOVES, State
 from store import changes, run_times
 from store.locks import lock_jobs, lock_runs, lock_submission
+from store.metrics.figures import store_divergences
 from store.notify.moves import note_moves
 from store.tables import Job, Move, Run, now
 
@@ -201,6 +203,7 @@ def queue_ended(
     removals = dict.fromkeys(("points_removed_at", "history_removed_at"))
     change = {**nothing, **removals, "retries_after": Run.attempt, **(columns or {})}
     _move_locked(db, run_ids, old, State.QUEUED, reason, change)
+    store_divergences(db, run_ids)  # one that only the reason showed is gone
 
 
 def queued_with_stop_request() -> tuple[ColumnElement[bool], ...]:
@@ -221,7 +224,9 @@ def _changes(
     ended = {"ended_at": max(at, run.started_at or at)} if new in ENDED else {}
     # a program that counts its steps from 0 has taken all of them when the last one is the number before
     whole = {"step": run.steps} if new is State.DONE and run.step == run.steps - 1 else {}
-    return {"state": new, "reason": reason, "moved_at": at, **started, **ended, **whole, **columns}
+    found = divergence_of(reason, run.step) if new is State.FAILED and run.diverged is None else None
+    diverged = {"diverged": found} if found else {}
+    return {"state": new, "reason": reason, "moved_at": at, **started, **ended, **whole, **diverged, **columns}
 
 
 def _move_locked(

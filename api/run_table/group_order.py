@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import isfinite, isnan
 from statistics import fmean
 from typing import NamedTuple
 
@@ -27,9 +28,10 @@ Part = Callable[[Group], Cell]  # what groups are compared by
 
 
 def numbers_of(group: Group, at: int) -> list[float]:
-    """Return the numbers that the runs of a group have for the figure of this place."""
+    """Return the finite numbers that the runs of a group have for the figure of this place."""
     values = [own[at] for own in group.members.values]
-    return [float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = [float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return [number for number in numbers if isfinite(number)]
 
 
 def sort_groups(groups: list[Group], sort: str | None, *, by: Sequence[str], figures: Sequence[str]) -> None:
@@ -88,6 +90,6 @@ def _mean(at: int, group: Group) -> Cell:
 
 
 def _key(value: Cell) -> tuple[bool, bool, float, str]:
-    """Numbers come first, then texts, then no value."""
-    is_number = isinstance(value, int | float)
-    return value is None, not is_number, float(value) if isinstance(value, int | float) else 0.0, str(value)
+    """Numbers come first, then texts and NaN, then no value."""
+    number = float(value) if isinstance(value, int | float) and not isnan(value) else None
+    return value is None, number is None, number or 0.0, str(value)

@@ -15,7 +15,7 @@ from api.run_table.selection import ColumnName, Selected, in_parameter
 from api.run_table.table import column_of
 from contract.api.run_table import Cell, GroupFigure, RunGroup, RunGroups, TableColumn
 from contract.validation import ValidationIssue
-from store.run_table.columns import Kind
+from store.run_table.columns import Kind, shown
 from store.run_table.fields import Field, find_column, find_field
 from store.run_table.groups import Key, grouped
 from study.spread import spread_of
@@ -98,7 +98,7 @@ def _check(by: Sequence[str], keys: Sequence[Field], columns: Sequence[TableColu
 
 def _shown(by: Sequence[str], group: Group, figures: int, where: str | None) -> RunGroup:
     return RunGroup(
-        values=list(group.values),
+        values=[shown(value) for value in group.values],
         count=group.members.runs,
         figures=[_figure(numbers_of(group, at)) for at in range(figures)],
         where=query_of(by, group.values, where),

@@ -197,7 +197,8 @@ def _experiment_fields(one: ExperimentView) -> dict[str, object]:
 
 def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
     figures = (format_percent(one.progress), str(one.runs), format_percent(one.best_accuracy, 2))
-    return (str(one.id), one.name, one.state, *figures, " ".join(one.tags), format_age(one.created_at))
+    state = f"{one.state}, {one.diverged} diverged" if one.diverged else one.state
+    return (str(one.id), one.name, state, *figures, " ".join(one.tags), format_age(one.created_at))
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:

@@ -67,6 +67,8 @@ def _print_stacks(found: Sequence[RankStacks]) -> None:
 def _print_one(run: RunDetail) -> None:
     if run.unread is not None:
         print(run.unread.sentence)
+    if run.diverged is not None:
+        print(run.diverged.sentence)
     for lost in run.lost_ranks:
         print(f"rank {lost.rank} failed at step {lost.step} of attempt {lost.attempt}; all other ranks continued:")
         print(f"    {lost.reason}")

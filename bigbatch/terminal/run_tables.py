@@ -12,6 +12,7 @@ from bigbatch.terminal.output import (
     own_series,
 )
 from contract.api.responses import RunView
+from contract.api.run_table import TableRow
 from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.grid.value_text import describe_values
 from study.spread import BEST_ACCURACY, RUN_S, Group, Spread, run_seconds
@@ -45,8 +46,19 @@ def _own_names(runs: Sequence[RunView]) -> list[str]:
 def _run_row(run: RunView, own: Sequence[str]) -> Cells:
     figures = [format_figure(run.latest.get(name)) for name in own]
     figures = figures or [format_accuracy(run), format_percent(run.best_accuracy, 2)]
-    begin = (str(run.id), describe_values(run.values), run.state, format_steps(run), format_seconds(run_seconds(run)))
-    return (*begin, *figures, run.reason or "")
+    seconds = format_seconds(run_seconds(run))
+    begin = (str(run.id), describe_values(run.values), state_text(run), format_steps(run), seconds)
+    return (*begin, *figures, reason_text(run))
+
+
+def state_text(run: RunView | TableRow) -> str:
+    """Return the state of a run, with a word where it diverged."""
+    return f"{run.state}, diverged" if run.diverged else str(run.state)
+
+
+def reason_text(run: RunView | TableRow) -> str:
+    """Return why a run is in its state, after where it diverged."""
+    return "; ".join(filter(None, [run.diverged and run.diverged.sentence, run.reason]))
 
 
 def _group_row(group: Group, names: Sequence[str]) -> Cells:

@@ -41,8 +41,9 @@ class AnswerFigure(DescribedModel):
     """The name as a part of a sentence."""
     unit: FigureUnit
     """How the figure is written."""
-    higher_is_better: bool = Field(examples=[True])
-    """Whether the highest value is the best one, instead of the lowest."""
+    higher_is_better: bool | None = Field(examples=[True])
+    """Whether the highest value is the best one, instead of the lowest; null: neither its name nor the experiment says
+    so."""
 
 
 class AnswerAxis(DescribedModel):
@@ -112,7 +113,7 @@ class Answer(DescribedModel):
     sentence: str = Field(examples=["The best held-out accuracy is highest with batch 256: 98.33 %."])
     """The result in plain words."""
     figure: AnswerFigure | None
-    """The figure that is drawn; null before any run has reported one."""
+    """The figure that is drawn; null if no run has reported one that answers the question."""
     figures: list[AnswerFigure]
     """The figures that can be drawn: values of the parameter `figure`."""
     over: str | None = Field(examples=["seed"])
@@ -132,6 +133,8 @@ class Answer(DescribedModel):
     """Number of runs that diverged; no mean counts them."""
     failed: int = Field(examples=[0])
     """Number of runs that failed for another reason."""
+    archived: int = Field(default=0, examples=[0])
+    """Number of archived runs, which no group has; 0 if all runs are archived, whose figures then count."""
     unfinished: int = Field(examples=[2])
     """Number of runs that have not ended."""
     notes: list[str] = Field(examples=[["the baseline has 4 ranks: this is not a speed-up over one rank"]])

@@ -11,6 +11,7 @@ from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.lost_rank import LostRank
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import Failure
 from contract.lifecycle.pending_reason import PendingKind
@@ -96,6 +97,8 @@ class RunView(DescribedModel):
     """When the run was archived, so that lists hide it; null: it is not archived."""
     best_accuracy: float | None = Field(examples=[0.983])
     """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
+    diverged: Diverged | None
+    """Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers."""
     unread: UnreadView | None
     """What could not be read of what the run wrote; null: nothing."""
 
@@ -227,6 +230,8 @@ class ExperimentView(DescribedModel):
     """Number of runs."""
     counts: dict[State, int] = Field(examples=[{"running": 1, "done": 2}])
     """Number of runs in each state; a state without runs may be absent."""
+    diverged: int = Field(default=0, examples=[0])
+    """Number of runs of which a metric has no finite value any more."""
     open_steps: int = Field(examples=[0])
     """Number of steps of a workflow that wait or run; 0 without steps."""
     progress: float = Field(examples=[0.75])

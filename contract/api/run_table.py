@@ -6,6 +6,7 @@ from pydantic import Field
 
 from contract.api.responses import VALUES
 from contract.described_model import DescribedModel
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
 from contract.spec.grid.grid import Values
 
@@ -46,6 +47,8 @@ class TableRow(DescribedModel):
     """The newest stored step; 0 before the first."""
     steps: int = Field(examples=[4875])
     """Number of steps of the whole run; 0 if it is not known."""
+    diverged: Diverged | None
+    """Since which step a metric of the run has no finite value; null: the newest values are numbers."""
     archived_at: datetime | None = Field(examples=["2026-11-23T08:00:00Z"])
     """When the run was archived; null: it is not archived."""
     cells: list[Cell] = Field(examples=[[256, "lars", 0.983]])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
+from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.reason import Reason
 from contract.lifecycle.state import State
@@ -41,6 +42,7 @@ class ListedRun(NamedTuple):
     latest: dict[str, float | None]
     archived_at: datetime | None
     best_accuracy: float | None
+    diverged: Diverged | None
     stop_requested_at: datetime | None
     unread: Unread | None
     job: "ListedJob | None"

@@ -7,18 +7,21 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ForeignKey, Index, delete, select
+from sqlalchemy import BigInteger, ForeignKey, Index, delete, select, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from contract.metric_names import is_secondary
+from contract.lifecycle.divergence import Diverged, divergence_of
+from contract.lifecycle.state import State
+from contract.metric_names import LOSS, is_secondary
 from store.metrics import series
 from store.metrics.buckets import extent, in_buckets
 from store.metrics.cell_blocks import FAR
 from store.metrics.cells import Cells, cells_of, wider
 from store.metrics.insert import insert_into
+from store.metrics.not_finite import NotFinite, end_of_points, end_of_series
 from store.metrics.packing import Points
 from store.metrics.table import Series
-from store.tables import Table
+from store.tables import Run, Table
 
 Key = tuple[int, str]  # run and name of the series
 
@@ -36,6 +39,8 @@ class Figure(Table):
     least: Mapped[float | None]
     most: Mapped[float | None]
     mean: Mapped[float | None]
+    not_finite: Mapped[str | None]  # the last value where `last` is null: nan, inf or -inf
+    not_finite_from: Mapped[int | None]  # the first step after the last finite value
 
 
 class _Sum(NamedTuple):
@@ -47,6 +52,20 @@ class _Sum(NamedTuple):
     least: float | None
     most: float | None
     mean: float | None
+    not_finite: str | None = None
+    not_finite_from: int | None = None
+
+    @property
+    def end(self) -> NotFinite | None:
+        """The newest points, if none of them is a finite number."""
+        if self.not_finite is None or self.not_finite_from is None:
+            return None
+        return NotFinite(self.not_finite, self.not_finite_from)
+
+    def ending(self, end: NotFinite | None) -> "_Sum":
+        """Return the row with this end."""
+        word, first_step = end or (None, None)
+        return self._replace(not_finite=word, not_finite_from=first_step)
 
 
 def update_figures(db: Session, new: Mapping[Key, Points]) -> set[Key]:
@@ -63,10 +82,36 @@ def update_figures(db: Session, new: Mapping[Key, Points]) -> set[Key]:
     known = _known(db, list(new))
     repeated = [key for key, points in new.items() if key in known and points.steps[0] <= known[key].last_step]
     later = new.keys() - repeated
-    sums = {key: _joined(known.get(key), _sum_of(int(new[key].steps[-1]), cells_of(new[key], FAR))) for key in later}
+    sums = {key: _extended(known.get(key), new[key]) for key in later}
     sums |= _summed_again(db, repeated)
     _store(db, sums)
+    ends = {key: known[key].end if key in known else None for key in sums}
+    store_divergences(db, sorted({run_id for run_id, name in sums if ends[run_id, name] != sums[run_id, name].end}))
     return {key for key, one in sums.items() if one.last is None and (key not in known or known[key].last is not None)}
+
+
+def store_divergences(db: Session, run_ids: Sequence[int]) -> None:
+    """Store of each run where it diverged: by the metric that has had no finite value for the longest time.
+
+    A metric that is finite again has not diverged. A run that failed for a number that is not finite has, also where no
+    metric shows it.
+    """
+    if not run_ids:
+        return
+    query = select(Figure.run_id, Figure.not_finite_from, Figure.name, Figure.not_finite)
+    ends: dict[int, list[tuple[int, bool, str, str]]] = {}
+    for run_id, step, name, word in db.execute(
+        query.where(Figure.run_id.in_(run_ids), Figure.not_finite_from.is_not(None))
+    ):
+        ends.setdefault(run_id, []).append((step, name != LOSS, name, word))
+    for run_id, state, reason, step in db.execute(
+        select(Run.id, Run.state, Run.reason, Run.step).where(Run.id.in_(run_ids))
+    ).all():
+        found = divergence_of(reason, step) if state is State.FAILED else None
+        if run_id in ends:
+            first, _, name, word = min(ends[run_id])
+            found = Diverged(metric=name, step=first, value=word)
+        db.execute(update(Run).where(Run.id == run_id).values(diverged=found))
 
 
 def remove_figures(db: Session, run_id: int) -> None:
@@ -81,6 +126,12 @@ def _sum_of(last_step: int, cells: Cells) -> _Sum:
     if not size:
         return _Sum(last_step, None, 0, None, None, None)
     return _Sum(last_step, shown, size, float(one.least[0]), float(one.most[0]), float(one.mean[0]))
+
+
+def _extended(before: _Sum | None, points: Points) -> _Sum:
+    """Return the row of a series to which points of later steps were added."""
+    new = _sum_of(int(points.steps[-1]), cells_of(points, FAR))
+    return _joined(before, new).ending(end_of_points(points, before.end if before else None))
 
 
 def _joined(before: _Sum | None, new: _Sum) -> _Sum:
@@ -118,7 +169,9 @@ def _summed_again(db: Session, keys: Sequence[Key]) -> dict[Key, _Sum]:
         for each in in_buckets(db, [(state, 0, FAR) for state in found], 1):
             ends = extent(each.state)
             assert ends is not None  # a series with buckets has points
-            sums[run_id, each.state.name] = _sum_of(ends[1], each.cells)
+            newest = float(each.cells.last[-1])
+            end = end_of_series(db, each.state, newest)
+            sums[run_id, each.state.name] = _sum_of(ends[1], each.cells).ending(end)
     return sums
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from math import isfinite
 from typing import Any
 
 from sqlalchemy import Float, case, cast, func, literal, select
@@ -66,6 +67,7 @@ class BuiltIn:
 
 IN_UTC = "; a query's time is UTC, unless it names its zone: 2026-11-26T08:00+01:00"
 CURRENT_START = select(Job.started_at).where(Job.id == Run.current_job_id).correlate(Run).scalar_subquery()
+YES_OR_NO = ("true", "false")
 STEP_NAME = select(Step.name).where(Step.id == Run.step_id).scalar_subquery()
 
 
@@ -78,6 +80,7 @@ def built_ins() -> dict[str, BuiltIn]:
     so_far = func.coalesce(Run.ran_s, 0.0) + func.coalesce(SecondsBetween(CURRENT_START, moment), 0.0)
     ran = case((Run.state == State.RUNNING, so_far), else_=Run.ran_s)
     progress = cast(Run.step, Float) / func.nullif(Run.steps, 0)
+    diverged = case((Run.diverged.is_(None), "false"), else_="true")
     states, causes = tuple(map(str, State)), tuple(map(str, ExitCause))
     columns = (
         BuiltIn("id", Kind.NUMBER, "id of the run", Run.id),
@@ -87,6 +90,7 @@ def built_ins() -> dict[str, BuiltIn]:
         BuiltIn("step_name", Kind.TEXT, "name of the run's step in a workflow", STEP_NAME, can_be_null=True),
         BuiltIn("state", Kind.TEXT, "state of the run", Run.state, choices=states),
         BuiltIn("cause", Kind.TEXT, "why the latest attempt ended", Job.exit_cause, Job, causes, can_be_null=True),
+        BuiltIn("diverged", Kind.TEXT, "whether a metric is NaN or infinite to its end", diverged, choices=YES_OR_NO),
         BuiltIn("owner", Kind.TEXT, "owner of the experiment", Experiment.owner, Experiment),
         BuiltIn("project", Kind.TEXT, "project of the experiment", Experiment.project, Experiment),
         BuiltIn("notes", Kind.TEXT, "notes on the run", Run.notes),
@@ -127,3 +131,8 @@ def plain(value: object) -> float | int | str | bool | None:
             return value
         case _:
             return str(value)
+
+
+def shown(value: float | int | str | bool | None) -> float | int | str | bool | None:
+    """Return a cell for JSON, which has no NaN and no infinities: as their words, which queries have as well."""
+    return value if not isinstance(value, float) or isfinite(value) else str(value)

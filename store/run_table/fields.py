@@ -15,7 +15,8 @@ from store.run_table.names import all_names, spec_paths
 from store.run_table.query import Name, QueryError
 from store.run_table.spec_fields import ExperimentField, RunField
 
-FIGURES: Mapping[str, str] = {"last": "last", "min": "least", "max": "most", "mean": "mean"}
+LAST = "last"  # the only figure that may be NaN or infinite
+FIGURES: Mapping[str, str] = {"last": LAST, "min": "least", "max": "most", "mean": "mean"}
 BEST = "best"  # the greatest or the least value, by the metric's name
 
 

@@ -9,14 +9,16 @@ from sqlalchemy.orm import Session, aliased
 from store.lifecycle.tags import ExperimentTag, RunTag
 from store.metrics.figures import Figure
 from store.run_table.columns import BuiltIn, plain
-from store.run_table.fields import Field, MetricField, SpecField, TagField
+from store.run_table.fields import LAST, Field, MetricField, SpecField, TagField
 from store.run_table.leaves import PARAMETERS, Leaf, Leaves, object_of, within
 from store.run_table.spec_fields import ExperimentField, RunField
 from store.tables import Experiment, Job, Run
 
 Cell = float | int | str | bool | None
 Keys = list[ColumnElement[Any]]
-FIGURES = ("last", "least", "most", "mean")  # of a metric
+FIGURES = (LAST, "least", "most", "mean")  # of a metric
+# one object for each, because groups find a value that does not equal itself by its identity
+NOT_FINITE = {word: float(word) for word in ("nan", "inf", "-inf")}
 
 
 class FieldOrder(NamedTuple):
@@ -194,10 +196,11 @@ def _figures(db: Session, runs: Sequence[Listed], metrics: Collection[str]) -> d
     """Return the FIGURES of each metric by the ids of runs."""
     found: dict[str, dict[int, Sequence[Any]]] = {metric: {} for metric in metrics}
     if metrics:
-        query = select(Figure.run_id, Figure.name, *(getattr(Figure, name) for name in FIGURES))
+        query = select(Figure.run_id, Figure.name, Figure.not_finite, *(getattr(Figure, name) for name in FIGURES))
         rows = db.execute(query.where(Figure.name.in_(metrics), Figure.run_id.in_([run.id for run in runs])))
         for row in rows:
-            found[row[1]][row[0]] = row[2:]
+            figures = tuple(row[3:])
+            found[row[1]][row[0]] = figures if row[2] is None else (NOT_FINITE[row[2]], *figures[1:])
     return found
 
 

@@ -7,6 +7,7 @@ from store.run_table.query import QueryError, Value
 from store.tables import now
 
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
+NOT_FINITE = {"nan": "nan", "-inf": "-inf"} | dict.fromkeys(("inf", "+inf"), "inf")
 _UNITS_S = (86_400.0, 3_600.0, 60.0, 1.0)
 FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
@@ -14,6 +15,13 @@ FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 def is_missing(value: Value) -> bool:
     """Return whether the value stands for no value."""
     return not value.is_quoted and value.text.lower() in ("null", "none")
+
+
+def not_finite_word(value: Value) -> str | None:
+    """Return nan, inf or -inf for a value that means one of them; None for any other value."""
+    if value.is_quoted:
+        return None
+    return NOT_FINITE.get(value.text.lower())
 
 
 def number_of(value: Value) -> float:

@@ -17,11 +17,11 @@ from store.metrics.figures import Figure
 from store.run_table import query
 from store.run_table.any_text import contains, run_has_text
 from store.run_table.columns import BuiltIn, Kind
-from store.run_table.fields import Field, MetricField, SpecField, TagField, find_field
+from store.run_table.fields import LAST, Field, MetricField, SpecField, TagField, find_field
 from store.run_table.leaves import within
 from store.run_table.query import QueryError, Value
 from store.run_table.spec_fields import ExperimentField, RunField
-from store.run_table.values import is_missing, moment_of, number_of, number_or_none, seconds_of
+from store.run_table.values import is_missing, moment_of, not_finite_word, number_of, number_or_none, seconds_of
 from store.tables import Experiment, Job, Run
 
 Condition = ColumnElement[bool]
@@ -190,6 +190,19 @@ def _of_metric(metric: str, column: str, sign: str, value: Value) -> Condition:
     figure = getattr(Figure, column)
     of_metric = Figure.name == metric
     if is_missing(value):
-        return Run.id.not_in(select(Figure.run_id).where(of_metric, figure.is_not(None)))
+        # a metric that is NaN has a value
+        has_value = true() if column == LAST else figure.is_not(None)
+        return Run.id.not_in(select(Figure.run_id).where(of_metric, has_value))
+    if (word := not_finite_word(value)) is not None:
+        return Run.id.in_(select(Figure.run_id).where(of_metric, _is_not_finite(metric, column, sign, value, word)))
     found = _ordered(figure, sign, number_of(value), value)
     return Run.id.in_(select(Figure.run_id).where(of_metric, found))
+
+
+def _is_not_finite(metric: str, column: str, sign: str, value: Value, word: str) -> Condition:
+    if column != LAST:
+        message = f"only the last value of a metric may be {word}; compare {metric} or last({metric})"
+        raise QueryError(message, value.place)
+    if sign != "=":
+        raise QueryError(f"{value.text} can be compared with = and != only", value.place)
+    return Figure.not_finite == word

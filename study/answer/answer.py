@@ -8,9 +8,10 @@ from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
+from study.answer.absent import not_finite_notes, without_figure
 from study.answer.axes import find_axes
-from study.answer.figures import choose_figure, find_figures
-from study.answer.groups import Known, counted_runs, group_runs, group_view, has_diverged, lay_out
+from study.answer.figures import choose_figure, find_figures, goals_of, has_share_accuracies
+from study.answer.groups import Known, counted_runs, group_runs, group_view, lay_out
 from study.answer.joined_axes import joined_notes
 from study.answer.measures import Measures
 from study.answer.sentence import result_sentence
@@ -36,14 +37,15 @@ def find_answer(
 
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
-    over = repeated_field(runs)
+    all_runs, runs = runs, [run for run in runs if run.archived_at is None] or runs
+    over, goals = repeated_field(runs), goals_of(spec)
     layout = lay_out(axes := find_axes(spec, runs, over))
-    sound = [run for run in runs if not has_diverged(run)]
-    trials = trials_of(sound, measures)
+    sound = [run for run in runs if run.diverged is None]
+    trials = trials_of(sound, measures) if has_share_accuracies(sound) else {}
     target = common_target(list(trials.values())) if choice.target is None else choice.target
     known = Known(measures, trials, target)
-    figures = find_figures(sound, measures, known.to_target)
-    figure = choose_figure(figures, axes, layout.picture)
+    figures = find_figures(sound, measures, known.to_target, goals)
+    figure = choose_figure(figures, axes, layout.picture, goals)
     if choice.figure is not None:
         figure = next((one for one in figures if one.name == choice.figure), None)
         if figure is None:
@@ -54,7 +56,7 @@ def find_answer(
     remarks = [remark for speed in speeds for remark in speed.remarks]
     return Answer(
         picture=layout.picture,
-        sentence=result_sentence(layout, figure, groups, over, target),
+        sentence=result_sentence(layout, figure, groups, over, target) or without_figure(spec, runs),
         figure=figure,
         figures=figures,
         over=over,
@@ -65,8 +67,9 @@ def find_answer(
         baseline=None if target is None or not grouped else choice.baseline or 0,
         diverged=len(runs) - len(sound),
         failed=sum(run.state is State.FAILED for run in sound),
+        archived=len(all_runs) - len(runs),
         unfinished=sum(run.state not in ENDED for run in runs),
-        notes=[*joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
+        notes=[*not_finite_notes(runs), *joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
     )
 
 

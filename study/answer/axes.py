@@ -3,7 +3,6 @@
 Variants, which set several fields together, are one axis. The field that repeats runs (a seed) is none.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from typing import Any
 from contract.api.answer import AnswerAxis, AxisScale
 from contract.api.responses import RunView
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.equal_values import value_key
 from contract.spec.recorded.run import RecordedExperiment
-from study.answer.texts import axis_names, value_text
+from study.answer.texts import axis_names, distinct_texts, number_texts
 
 WIDE = 10  # a numeric axis whose values differ by this factor is logarithmic
 
@@ -49,15 +49,24 @@ class Axis:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """The text of each point, by its key: its first field, and further ones where they tell points apart."""
-        texts = {json.dumps(point, sort_keys=True): value_text(point[0]) for point in self.points}
-        for index, name in enumerate(self.names[1:], start=1):
-            own = {key: value_text(json.loads(key)[index]) for key in texts}
+        """The text of each point, by its key: its first field, and further ones where they tell points apart.
+
+        Words come before numbers: where sgd and lars have their own rates, they are called sgd and lars.
+        """
+        order = sorted(range(len(self.paths)), key=self.is_numeric)
+        keys = [value_key(point) for point in self.points]
+        texts = dict.fromkeys(keys, "")
+        for index in order:
+            of_values = {value_key(point[index]): point[index] for point in self.points}
+            own = dict(zip(of_values, distinct_texts(list(of_values.values())), strict=True))
+            found = {key: own[value_key(point[index])] for key, point in zip(keys, self.points, strict=True)}
             alike: dict[str, set[str]] = {}
             for key, text in texts.items():
-                alike.setdefault(text, set()).add(own[key])
+                alike.setdefault(text, set()).add(found[key])
+            name = f"{self.names[index]} " if index != order[0] else ""
             texts = {
-                key: text + (f", {name} {own[key]}" if len(alike[text]) > 1 else "") for key, text in texts.items()
+                key: ", ".join(filter(None, [text, f"{name}{found[key]}" if len(alike[text]) > 1 else ""]))
+                for key, text in texts.items()
             }
         return texts
 
@@ -71,12 +80,30 @@ class Axis:
 
     def label_of(self, values: Mapping[str, Any]) -> str:
         """Return the text of a run's values at this axis."""
-        return self.labels[json.dumps(self.point_of(values), sort_keys=True)]
+        return self.labels[value_key(self.point_of(values))]
+
+    def text_of(self, number: float | None) -> str:
+        """Return a value of the numeric axis with its name: batch 256."""
+        return f"{self.name} {self.number_texts.get(number, '') if number is not None else ''}"
+
+    @cached_property
+    def number_texts(self) -> dict[float, str]:
+        """The text of each value of the numeric axis."""
+        return number_texts(self.numbers or [])
 
     def view(self) -> AnswerAxis:
         """Return the numeric axis as the API shows it."""
         assert self.numbers is not None
         return AnswerAxis(path=self.path, name=self.name, scale=scale_of(self), values=self.numbers)
+
+    def alone(self, index: int) -> "Axis":
+        """Return one of the fields as an axis of its own."""
+        values = {value_key(point[index]): (point[index],) for point in self.points}
+        return Axis(*((own[index],) for own in (self.paths, self.names, self.base)), tuple(values.values()))
+
+    def is_numeric(self, index: int) -> bool:
+        """Return whether all values of one of the fields are numbers."""
+        return all(_is_number(point[index]) for point in self.points)
 
     @property
     def _leading(self) -> int:
@@ -94,19 +121,35 @@ def find_axes(spec: ExperimentSpec | RecordedExperiment, runs: Sequence[RunView]
     names = dict(zip((flat := [path for group in fields for path in group]), axis_names(flat), strict=True))
     base = spec.base.model_dump(mode="json") if fields and spec.base else {}
     found = [_axis(group, names, base, runs) for group in fields]
-    axes = [axis for axis in found if len(axis.points) > 1]
+    axes = [part for axis in found if len(axis.points) > 1 for part in _split(axis)]
     parameters = [axis for axis in axes if axis.path != "name"]
     return parameters if parameters and isinstance(spec, RecordedExperiment) else axes
 
 
 def _axis(paths: tuple[str, ...], names: Mapping[str, str], base: Mapping[str, Any], runs: Sequence[RunView]) -> Axis:
     axis = Axis(paths, tuple(names[path] for path in paths), tuple(_field(base, path) for path in paths), ())
-    points = {json.dumps(point, sort_keys=True): point for point in (axis.point_of(run.values) for run in runs)}
-    varied = [index for index in range(len(paths)) if len({json.dumps(p[index]) for p in points.values()}) > 1]
+    points = {value_key(point): point for point in (axis.point_of(run.values) for run in runs)}
+    varied = [index for index in range(len(paths)) if len({value_key(point[index]) for point in points.values()}) > 1]
     if len(varied) == len(paths):
         return Axis(axis.paths, axis.names, axis.base, tuple(points.values()))
     # a field that all variants set alike says nothing
     return _axis(tuple(paths[index] for index in varied), names, base, runs) if varied else axis
+
+
+def _split(axis: Axis) -> list[Axis]:
+    """Return the batch and one other field as two axes where variants are the pairs of both; else the axis.
+
+    The further fields follow from the pair: each optimizer has its own rate at each batch.
+    """
+    batch = next((index for index, path in enumerate(axis.paths) if is_batch(path)), None)
+    if batch is None or axis.numbers is not None or axis.alone(batch).numbers is None:
+        return [axis]
+    others = sorted((index for index in range(len(axis.paths)) if index != batch), key=axis.is_numeric)
+    for index in others:
+        pairs = {value_key([point[batch], point[index]]) for point in axis.points}
+        if len(pairs) == len(axis.points):
+            return [axis.alone(batch), axis.alone(index)]
+    return [axis]
 
 
 def scale_of(axis: Axis) -> AxisScale:

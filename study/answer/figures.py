@@ -1,24 +1,30 @@
 """The figures of a run that a picture may show, and the one that answers the question of an experiment.
 
-An experiment that varies how the same sums are computed (collective, resources, ...) asks for time; any other asks for
-accuracy. A program's figures are the newest values of its series.
+A search asks for its metric. An experiment that varies how the same sums are computed (collective, resources, ...) asks
+for time; any other asks for accuracy. A program's figures are the newest values of its series; times are no answer to a
+question that does not ask for them.
 """
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contract.api.answer import AnswerFigure, FigureUnit, Picture
 from contract.api.responses import RunView
+from contract.metric_direction import Direction, direction_of
 from contract.metric_names import (
     COMMUNICATION_S,
     EVERY_EPOCH,
     EVERY_STEP,
+    HELDOUT_ACCURACY,
     HELDOUT_LOSS,
     LOSS,
     SAMPLES_PER_S,
+    TIME_DETAILS,
     is_secondary,
 )
+from contract.spec.experiment import ExperimentSpec
+from contract.spec.recorded.run import RecordedExperiment
 from study.answer.axes import Axis, is_batch
 from study.answer.measures import Measures
 from study.spread import BEST_ACCURACY, RUN_S, run_seconds
@@ -28,13 +34,14 @@ MOST_OWN = 12  # series of a kind that are offered
 # fields that change how fast the same training runs; with the others another training runs
 TIME_FIELDS = {"collective", "resources", "rule", "checkpoint", "channels_last", "micro_batch", "precision"}
 TIME_FIELDS |= {"cudnn_benchmark", "compile", "device"}
-HIGHER = re.compile(r"acc|score|reward|return|bleu|auc|f1|samples_per_s|per_second|throughput", re.IGNORECASE)
-LOWER = re.compile(r"loss|error|perplexity", re.IGNORECASE)
 SHARE = re.compile(r"(^|[/_.-])acc(uracy)?$", re.IGNORECASE)
+IS_HIGH: dict[Direction, bool | None] = {Direction.HIGHER: True, Direction.LOWER: False, Direction.UNKNOWN: None}
+Goals = Mapping[str, bool]
 
 ACCURACY_FIGURE = AnswerFigure(
     name=BEST_ACCURACY, title="best held-out accuracy", unit=FigureUnit.SHARE, higher_is_better=True
 )
+ACCURACY_NUMBER = ACCURACY_FIGURE.model_copy(update={"unit": FigureUnit.NUMBER})
 SPEED_FIGURE = AnswerFigure(
     name=SAMPLES_PER_S, title="samples per second", unit=FigureUnit.NUMBER, higher_is_better=True
 )
@@ -48,29 +55,37 @@ LOSSES = {LOSS: "last training loss", HELDOUT_LOSS: "last held-out loss"}
 
 
 def find_figures(
-    runs: Sequence[RunView], measures: Mapping[int, Measures], to_target: Mapping[int, float]
+    runs: Sequence[RunView], measures: Mapping[int, Measures], to_target: Mapping[int, float], goals: Goals
 ) -> list[AnswerFigure]:
-    """Return the figures that at least one run has, the most telling first."""
-    high, low, others = _own_figures(runs)
+    """Return the figures that at least one run has, the most telling first.
+
+    `goals`: whether the highest value of a metric is its best one, where the experiment says so.
+    """
+    high, low, others = _own_figures(runs, goals)
     losses = [
-        AnswerFigure(name=name, title=title, unit=FigureUnit.NUMBER, higher_is_better=False)
+        AnswerFigure(name=name, title=title, unit=FigureUnit.NUMBER, higher_is_better=goals.get(name, False))
         for name, title in LOSSES.items()
     ]
-    times = [_seconds(TO_TARGET), _seconds(STEP_S), SPEED_FIGURE, _seconds(COMMUNICATION_S)]
-    offered = [ACCURACY_FIGURE, *high, *losses, *low, *times, *others, _seconds(RUN_S)]
+    accuracy = ACCURACY_FIGURE if has_share_accuracies(runs) else ACCURACY_NUMBER
+    times = [*(_seconds(name) for name in (TO_TARGET, STEP_S)), SPEED_FIGURE, _seconds(COMMUNICATION_S)]
+    offered = [accuracy, *high, *losses, *low, *others, *times, _seconds(RUN_S)]
     known = {name for run in runs for name in _names(run, measures.get(run.id))}
     known |= {TO_TARGET} if to_target else set()
     return [figure for figure in offered if figure.name in known]
 
 
-def choose_figure(figures: Sequence[AnswerFigure], axes: Sequence[Axis], picture: Picture) -> AnswerFigure | None:
-    """Return the figure that answers the question of an experiment; None if no run has any."""
+def choose_figure(
+    figures: Sequence[AnswerFigure], axes: Sequence[Axis], picture: Picture, goals: Goals
+) -> AnswerFigure | None:
+    """Return the figure that answers the question of an experiment; None if no run has one that does."""
     by_name = {figure.name: figure for figure in figures}
     asks_time = bool(axes) and all(axis.paths[0].split(".")[0] in TIME_FIELDS for axis in axes)
     # weak scaling: the batch grows with the ranks, and what is compared is a step
     is_weak_scaling = asks_time and any(is_batch(path) for axis in axes for path in axis.paths)
     times = [STEP_S, TO_TARGET] if picture is Picture.BARS or is_weak_scaling else [TO_TARGET, STEP_S]
-    wanted = [*(times if asks_time else []), *(figure.name for figure in figures)]
+    results = [figure.name for figure in figures if figure.name not in (*SECONDS, SAMPLES_PER_S)]
+    asked = [BEST_ACCURACY if name == HELDOUT_ACCURACY else name for name in goals]
+    wanted = [*asked, *(times if asks_time else []), *results]
     return next((by_name[name] for name in wanted if name in by_name), None)
 
 
@@ -98,17 +113,36 @@ def _seconds(name: str) -> AnswerFigure:
     return AnswerFigure(name=name, title=SECONDS[name], unit=FigureUnit.SECONDS, higher_is_better=False)
 
 
-def _own_figures(runs: Sequence[RunView]) -> tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]]:
-    """Return the series that are no series of the engine: of which high values are good, low values, and others."""
+def goals_of(spec: ExperimentSpec | RecordedExperiment) -> Goals:
+    """Return the metric that a search improves, and whether its highest value is the best one."""
+    search = spec.search if isinstance(spec, ExperimentSpec) else None
+    return {search.metric: search.maximizes} if search else {}
+
+
+def own_names(runs: Iterable[RunView]) -> list[str]:
+    """Return the names of the series that a user's program logged, not the engine."""
     names = dict.fromkeys(name for run in runs for name in run.latest)
-    own = [name for name in names if not is_secondary(name) and name not in {*EVERY_STEP, *EVERY_EPOCH}]
-    own = [name for name in own if not name.startswith("checkpoint_")]
+    engine = {*EVERY_STEP, *EVERY_EPOCH, *TIME_DETAILS}
+    own = [name for name in names if not is_secondary(name) and name not in engine]
+    return [name for name in own if not name.startswith("checkpoint_")]
+
+
+def has_share_accuracies(runs: Iterable[RunView]) -> bool:
+    """Return whether the accuracies are shares of 1; a program may report them in percent."""
+    return all(run.best_accuracy is None or 0 <= run.best_accuracy <= 1 for run in runs)
+
+
+def _own_figures(
+    runs: Sequence[RunView], goals: Goals
+) -> tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]]:
+    """Return the series that are no series of the engine: of which high values are good, low values, and others."""
     found: tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]] = ([], [], [])
-    for name in own:
+    for name in own_names(runs):
         unit = FigureUnit.SHARE if SHARE.search(name) and _is_share(name, runs) else FigureUnit.NUMBER
-        rank = 0 if HIGHER.search(name) else 1 if LOWER.search(name) else 2
+        is_high = goals.get(name, IS_HIGH[direction_of(name)])
+        rank = 2 if is_high is None else 1 - int(is_high)
         if len(found[rank]) < MOST_OWN:
-            figure = AnswerFigure(name=name, title=f"last {name}", unit=unit, higher_is_better=rank == 0)
+            figure = AnswerFigure(name=name, title=f"last {name}", unit=unit, higher_is_better=is_high)
             found[rank].append(figure)
     return found
 

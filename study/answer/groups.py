@@ -1,6 +1,6 @@
 """The places of a picture: runs that differ in the seed alone, and the spread of their figures."""
 
-import re
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +9,12 @@ from statistics import fmean, stdev
 from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, Picture
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
-from contract.metric_names import LOSS
 from study.answer.axes import Axis, is_batch
-from study.answer.figures import ACCURACY_FIGURE, value_of
+from study.answer.figures import ACCURACY_FIGURE, has_share_accuracies, value_of
 from study.answer.joined_axes import join
 from study.answer.measures import Measures
 from study.answer.speed import Speed, seconds_to
 from study.trial import Trial
-
-# the engine's message of a loss that is not finite, and what other trainers write
-DIVERGENCE = re.compile(r"\bdiverged\b|\bloss (is|was|became) (not (a number|finite)|-?inf|nan)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -37,6 +33,8 @@ class Layout:
             is_text = [axis.numbers is None for axis in self.labels]
             named = zip(self.labels, texts, is_text, strict=True)
             texts = [text if plain else f"{axis.name} {text}" for axis, text, plain in named]
+            # the comma between two texts must not be one of a text
+            texts = [json.dumps(text) if ", " in text else text for text in texts]
         elif self.labels and self.labels[0].numbers is not None:
             texts = [f"{self.labels[0].name} {texts[0]}"]
         x, y = (axis.number_of(run.values) if axis else None for axis in (self.x, self.y))
@@ -98,10 +96,10 @@ def group_view(
         y=y,
         runs=[run.id for run in runs],
         done=sum(run.state is State.DONE for run in runs),
-        diverged=sum(has_diverged(run) for run in runs),
+        diverged=sum(run.diverged is not None for run in runs),
         is_preliminary=is_preliminary,
         figure=of(figure) if figure else None,
-        accuracy=of(ACCURACY_FIGURE),
+        accuracy=of(ACCURACY_FIGURE) if has_share_accuracies(runs) else None,
         parts=_mean_parts([known.measures[run.id] for run in counted if run.id in known.measures]),
         to_target=to_target if to_target and to_target.count == len(counted) else None,
         speedup=speed.speedup,
@@ -111,16 +109,9 @@ def group_view(
 
 def counted_runs(runs: Sequence[RunView]) -> tuple[list[RunView], bool]:
     """Return the runs whose figures count, and whether they are preliminary, because none of them is done."""
-    sound = [run for run in runs if not has_diverged(run)]
+    sound = [run for run in runs if run.diverged is None]
     done = [run for run in sound if run.state is State.DONE]
     return (done, False) if done else (sound, bool(sound))
-
-
-def has_diverged(run: RunView) -> bool:
-    """Return whether the run's newest loss was not a finite number, or whether it failed with such a loss."""
-    if LOSS in run.latest and run.latest[LOSS] is None:
-        return True
-    return run.state is State.FAILED and DIVERGENCE.search(run.reason or "") is not None
 
 
 def spread_of(values: Sequence[float]) -> FigureSpread | None:

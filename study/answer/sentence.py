@@ -7,7 +7,8 @@ from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, FigureU
 from contract.metric_names import COMMUNICATION_S
 from study.answer.figures import STEP_S, TO_TARGET
 from study.answer.groups import Layout
-from study.answer.texts import figure_text, seconds_text, spread_text, value_text
+from study.answer.methods import compare_methods, has_deviations
+from study.answer.texts import figure_text, seconds_text, spread_text
 from study.spread import BEST_ACCURACY
 
 MOST_BEST = 6  # places of an axis whose best value the sentence of a heat map lists
@@ -16,16 +17,22 @@ ALIKE = 0.01  # accuracies within one percentage point count as equal
 
 def result_sentence(
     layout: Layout, figure: AnswerFigure | None, groups: Sequence[AnswerGroup], over: str | None, target: float | None
-) -> str:
-    """Return the result; without a figure, that there is none yet."""
+) -> str | None:
+    """Return the result; None without a figure."""
     measured = [group for group in groups if group.figure]
     if figure is None or not measured:
-        return "No run has reported a figure yet."
+        return None
     if figure.name == TO_TARGET and target is not None:
         figure = figure.model_copy(update={"title": f"time to {figure_text(target, FigureUnit.SHARE)}"})
+    cells = _cells(layout, figure, measured)
     match layout.picture:
         case Picture.SINGLE:
             text = _single(figure, measured[0], over)
+        case Picture.LINES | Picture.HEAT_MAP if cells and layout.x:
+            text = compare_methods(figure, layout.x, cells)
+            text += f", each at its best {layout.y.name}" if layout.y and figure.higher_is_better is not None else ""
+        case _ if figure.higher_is_better is None:
+            text = _from_to(layout, figure, measured)
         case Picture.LINES:
             text = _line(layout, figure, measured)
         case Picture.HEAT_MAP:
@@ -33,8 +40,22 @@ def result_sentence(
         case Picture.BARS:
             text = _bars(figure, measured)
     means = f"; means over {over.split('.')[-1]}" if over and layout.picture is not Picture.SINGLE else ""
+    means += ", a lead is more than the deviation of both" if means and cells and has_deviations(cells) else ""
     so_far = " (so far: no run is done)" if all(group.is_preliminary for group in measured) else ""
     return text + means + so_far + "."
+
+
+def _cells(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> dict[str, dict[float, FigureSpread]]:
+    """Return the figures of several lines or maps at each place of x, of a map the best one; without them nothing."""
+    labels = dict.fromkeys(group.label for group in groups)
+    if layout.x is None or len(labels) < 2 or (layout.y and figure.higher_is_better is None):
+        return {}
+    cells: dict[str, dict[float, FigureSpread]] = {}
+    for label in labels:
+        own = [group for group in groups if group.label == label]
+        for x in sorted({group.x for group in own if group.x is not None}):
+            cells.setdefault(label, {})[x] = _figure(_best(figure, [group for group in own if group.x == x]))
+    return cells
 
 
 def _single(figure: AnswerFigure, group: AnswerGroup, over: str | None) -> str:
@@ -51,23 +72,19 @@ def _line(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -
     best = _best(figure, groups)
     word = "highest" if figure.higher_is_better else "lowest"
     text = f"The {figure.title} is {word} at {_place(layout, best)}: {spread_text(_figure(best), figure)}"
-    if len(labels := {group.label for group in groups}) > 1:
-        return text + _other_lines(layout, figure, groups, best.label, labels)
     line = sorted(groups, key=lambda group: group.x or 0)
     ends = [group for group in (line[0], line[-1]) if group is not best]
     others = [f"{figure_text(_figure(group).mean, figure.unit)} at {_place(layout, group)}" for group in ends]
     return f"{text}; {' and '.join(others)}" if others else text
 
 
-def _other_lines(
-    layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup], best: str, labels: set[str]
-) -> str:
-    """Return the best value of each other line, for a few lines."""
-    others = sorted(labels - {best})
-    if len(others) > MOST_BEST:
-        return f", the best of {len(labels)} lines"
-    tops = [_best(figure, [group for group in groups if group.label == label]) for label in others]
-    return "; " + ", ".join(f"{figure_text(_figure(top).mean, figure.unit)} at {_place(layout, top)}" for top in tops)
+def _from_to(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> str:
+    """Return the least and the greatest figure, where nobody knows which is the better one."""
+    least, most = (pick(groups, key=lambda group: _figure(group).mean) for pick in (min, max))
+    if len(groups) == 1:
+        return f"The {figure.title} at {_place(layout, least)} is {spread_text(_figure(least), figure)}"
+    ends = " to ".join(f"{spread_text(_figure(one), figure)} {_at(layout, one)}" for one in (least, most))
+    return f"The {figure.title} goes from {ends}; its name does not say whether higher or lower is better"
 
 
 def _best_by_x(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> str:
@@ -75,19 +92,18 @@ def _best_by_x(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGrou
     assert layout.y
     best = _best(figure, groups)
     columns = sorted({group.x for group in groups if group.x is not None})
-    if len(columns) > MOST_BEST or len({group.label for group in groups}) > 1:
+    if len(columns) > MOST_BEST:
         word = "highest" if figure.higher_is_better else "lowest"
         return f"The {figure.title} is {word} at {_place(layout, best)}: {spread_text(_figure(best), figure)}"
     tops = [_best(figure, [group for group in groups if group.x == column]) for column in columns]
-    found = [
-        f"{value_text(top.y)} at {layout.x.name} {value_text(top.x)} ({figure_text(_figure(top).mean, figure.unit)})"
-        for top in tops
-    ]
+    rates, means = layout.y.number_texts, [figure_text(_figure(top).mean, figure.unit) for top in tops]
+    pairs = zip(tops, means, strict=True)
+    found = [f"{rates[top.y or 0]} at {layout.x.text_of(top.x)} ({mean})" for top, mean in pairs]
     return f"The {layout.y.name} with the best {figure.title.removeprefix('best ')} is {', '.join(found)}"
 
 
 def _bars(figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> str:
-    ordered = sorted(groups, key=lambda group: _figure(group).mean, reverse=figure.higher_is_better)
+    ordered = sorted(groups, key=lambda group: _figure(group).mean, reverse=figure.higher_is_better is True)
     first, last = ordered[0], ordered[-1]
     if len(ordered) == 1:
         return f"The {figure.title} with {first.label} is {spread_text(_figure(first), figure)}"
@@ -137,10 +153,15 @@ def _figure(group: AnswerGroup) -> FigureSpread:
     return group.figure
 
 
+def _at(layout: Layout, group: AnswerGroup) -> str:
+    """Return "at batch 256", or "with lars" where no axis has numbers."""
+    return f"at {_place(layout, group)}" if layout.x else f"with {group.label}"
+
+
 def _place(layout: Layout, group: AnswerGroup) -> str:
     """Return "batch 256, rate 0.4 with lars"."""
     axes = ((layout.x, group.x), (layout.y, group.y))
-    place = ", ".join(f"{axis.name} {value_text(value)}" for axis, value in axes if axis)
+    place = ", ".join(axis.text_of(value) for axis, value in axes if axis)
     return f"{place} with {group.label}" if group.label else place
 
 

@@ -1,12 +1,15 @@
 """Values, names of fields and figures as texts of a sentence."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contract.api.answer import AnswerFigure, FigureSpread, FigureUnit
+from contract.spec.grid.equal_values import value_key
 
 MINUTE, HOUR = 60, 3600
 DIGITS, MOST_DIGITS = 6, 17  # of a number; 17 tell all floats apart
+NAMING = ("kind", "function")  # the fields of a choice that name it; `function` only of an import
 
 
 def axis_names(paths: Sequence[str]) -> list[str]:
@@ -26,10 +29,10 @@ def value_text(value: object) -> str:
             return "none"
         case str():
             return value or '""'
-        case float() if value.is_integer() and abs(value) < 1e15:
-            return f"{value:.0f}"
-        case int() | float():
-            return _digits_text(value) if isinstance(value, float) else str(value)
+        case float():
+            return _number_text(value, DIGITS)
+        case int():
+            return str(value)
         case {"kind": "import", "function": function, **others}:  # torch.optim:RMSprop says what it is
             fields = dict(others)
             options = fields.pop("options", None)
@@ -44,36 +47,68 @@ def value_text(value: object) -> str:
 
 
 def distinct_texts(values: Sequence[object]) -> list[str]:
-    """Return a text of each value that no other of these values has.
+    """Return a text of each of these different values, which no other of them has.
 
-    A choice is named by its kind, and by fields only where several have that kind: sgd, torus rows 2, torus rows 4.
-    Where texts of different values are alike (1 and "1", true and "on"), both are written as JSON.
+    A choice is named by its kind, and by the fields that tell it from others of this kind. Where texts of different
+    values are alike (1 and "1", true and "on"), the values are written as JSON.
     """
-    texts = [value_text(_without_needless_fields(value, values)) for value in values]
-    alike = {text for text in texts if texts.count(text) > 1}
-    return [
-        json.dumps(value, sort_keys=True) if text in alike else text for value, text in zip(values, texts, strict=True)
-    ]
+    texts = [value_text(value) for value in _differing(values)]
+    exact = [json.dumps(value, sort_keys=True, default=str) for value in values]
+    while True:  # the JSON of true may be the text of "true", which then is written as JSON as well
+        counts = Counter(texts)
+        pairs = zip(texts, exact, strict=True)
+        told_apart = [json_text if counts[text] > 1 else text for text, json_text in pairs]
+        if told_apart == texts:
+            return texts
+        texts = told_apart
 
 
-def numbers_texts(numbers: Sequence[float]) -> dict[float, str]:
-    """Return the text of each number of an axis, with as many digits as tell them apart, six or more."""
+def number_texts(numbers: Sequence[float]) -> dict[float, str]:
+    """Return the text of each number of an axis, with as many digits as tell them apart, at least six."""
     for digits in range(DIGITS, MOST_DIGITS):
-        texts = {number: value_text(float(f"{number:.{digits}g}")) for number in numbers}
+        texts = {number: _number_text(number, digits) for number in numbers}
         if len(set(texts.values())) == len(texts):
             return texts
     return {number: repr(number) for number in numbers}
 
 
-def _without_needless_fields(value: object, values: Sequence[object]) -> object:
-    if not (isinstance(value, Mapping) and "kind" in value):
-        return value
-    naming = ("kind", "function") if value["kind"] == "import" else ("kind",)
-    same = [other for other in values if isinstance(other, Mapping) and _named(other, naming) == _named(value, naming)]
-    return _named(value, naming) if len(same) == 1 else value
+def _number_text(number: float, digits: int) -> str:
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e15 else f"{number:.{digits}g}"
 
 
-def _named(value: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+def _differing(values: Sequence[object]) -> list[object]:
+    """Return the values, each choice without the fields that all choices of its kind have alike."""
+    kinds: dict[str, list[Mapping[str, object]]] = {}
+    for value in values:
+        if isinstance(value, Mapping):
+            kinds.setdefault(value_key(_kind_of(value)), []).append(value)
+    found = {key: _without_common(members) for key, members in kinds.items()}
+    if len(kinds) == 1 and all(isinstance(value, Mapping) for value in values):
+        return _without_kind(next(iter(found.values())))
+    return [next(found[value_key(_kind_of(value))]) if isinstance(value, Mapping) else value for value in values]
+
+
+def _without_common(members: Sequence[Mapping[str, object]]) -> Iterator[dict[str, object]]:
+    names = dict.fromkeys(name for one in members for name in one)
+    varied = [name for name in names if len({value_key([one[name]] if name in one else []) for one in members}) > 1]
+    for one in members:
+        yield _kind_of(one) | {name: one[name] for name in varied if name in one}
+
+
+def _without_kind(choices: Iterable[dict[str, object]]) -> list[object]:
+    """Return the fields of choices that all have one kind: a single field that is a word or a choice stands alone."""
+    all_choices = list(choices)
+    if len(all_choices) == 1:
+        return [*all_choices]
+    fields = [{name: value for name, value in one.items() if name not in NAMING} for one in all_choices]
+    if any(one.keys() != fields[0].keys() for one in fields):
+        return [*all_choices]
+    alone = [next(iter(one.values())) for one in fields] if len(fields[0]) == 1 else []
+    return alone if alone and all(isinstance(value, str | Mapping) for value in alone) else [*fields]
+
+
+def _kind_of(value: Mapping[str, object]) -> dict[str, object]:
+    names = NAMING if value.get("kind") == "import" else NAMING[:1]
     return {name: value[name] for name in names if name in value}
 
 

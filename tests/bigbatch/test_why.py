@@ -5,6 +5,7 @@ import json
 import pytest
 
 from bigbatch.client import Client
+from contract.folder.events import Points
 from contract.folder.rank_failure import RankFailure
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind, JobEnd
@@ -12,6 +13,7 @@ from contract.lifecycle.reason import Begun, JobEnded, LimitTooShort, Retried, R
 from contract.lifecycle.state import State
 from contract.lifecycle.unread import Unread
 from store import transitions
+from store.metrics import points
 from store.session import transaction
 from store.tables import Run
 from store.transitions import JobExit, Transition
@@ -66,6 +68,28 @@ def test_show_and_why_tell_what_could_not_be_read(client: Client, site: Site, ca
     first, second = (client.run(run_id).unread for run_id in made.runs[:2])
     assert first is not None
     assert (first.lines, first.size_bytes, first.folder_gone, second) == (3, 1210, False, None)
+
+
+def test_a_run_whose_metric_is_nan_says_so_in_why_show_list_and_tables(client: Client, site: Site, call: Call) -> None:
+    made = client.create(SPEC)
+    run_id = made.runs[0]
+    seed_runs.move(site, run_id, [*seed_runs.TO_RUNNING, State.DONE])
+    with transaction(site.engine) as db:
+        for step, value in enumerate([0.5, float("nan"), float("nan")], 119):
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=step, values={"train/loss": value})])
+    words = "train/loss is nan from step 120 on"
+    assert call("why", run_id).out.splitlines()[0] == words
+    assert f"run {run_id} is done: " in call("why", run_id).out
+    (line,) = [line for line in call("show", made.id).out.splitlines() if words in line]
+    assert "done, diverged" in line
+    assert "1 diverged" in call("list").out
+    assert "done, diverged" in call("runs", "diverged = true", "--column", "step").out
+    rows = client.table_rows("last(`train/loss`) = nan", columns=["last(`train/loss`)"])
+    assert [(row["id"], str(row["last(`train/loss`)"])) for row in rows] == [(run_id, "nan")]
+    found = client.run(run_id).diverged
+    assert found
+    assert (found.metric, found.step, found.value) == ("train/loss", 120, "nan")
+    assert client.experiment(made.id).diverged == 1
 
 
 def test_another_tracker_is_named_until_the_run_has_a_metric(client: Client, site: Site, call: Call) -> None:

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
 from contract.folder.events import Points
-from store import runs
+from contract.lifecycle.divergence import Diverged
+from contract.lifecycle.reason import RetryRequested, RunFailed
+from contract.lifecycle.state import State
+from store import runs, transitions
 from store.lifecycle.deletion import remove_rows
 from store.metrics import points
 from store.metrics.figures import Figure
@@ -16,6 +19,7 @@ from store.run_table.spec_fields import ExperimentField, RunField
 from store.session import snapshot, transaction
 from store.tables import Run, now
 from tests.testing.specs import Experiment
+from tests.testing.stored_runs import TO_RUNNING, move
 
 VALUES = st.one_of(st.none(), st.floats(-1e300, 1e300))
 BATCHES = st.lists(st.dictionaries(st.integers(0, 30), VALUES, min_size=1, max_size=8), min_size=1, max_size=6)
@@ -78,3 +82,55 @@ def test_a_deleted_run_leaves_no_figures_and_no_fields(engine: Engine, run_id: i
         assert db.scalars(select(Figure.name)).all() == []
         assert db.scalars(select(RunField.path)).all() == []
         assert db.scalars(select(ExperimentField.path)).all()
+
+
+VALUES_OF_ENDS = st.sampled_from([1.0, float("nan"), float("inf")])
+PARTS = st.lists(st.dictionaries(st.integers(0, 60), VALUES_OF_ENDS, min_size=1, max_size=20), min_size=1, max_size=5)
+
+
+@pytest.mark.usefixtures("small_layers")
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@given(parts=PARTS)
+def test_a_run_has_diverged_from_the_first_step_after_its_last_finite_value(
+    engine: Engine, experiment: Experiment, parts: list[dict[int, float]]
+) -> None:
+    with transaction(engine) as db:
+        (run_id,) = runs.create(db, experiment())[1]
+    stored: dict[int, float] = {}
+    for part in parts:
+        stored |= part
+        with transaction(engine) as db:
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=n, values={"val/x": x}) for n, x in part.items()])
+        steps = sorted(stored)
+        finite = [step for step in steps if stored[step] == 1.0]
+        tail = [step for step in steps if not finite or step > finite[-1]]
+        with snapshot(engine) as db:
+            found = db.get_one(Run, run_id).diverged
+        word = str(stored[steps[-1]])
+        assert found == (Diverged(metric="val/x", step=tail[0], value=word) if tail else None)
+
+
+def test_a_value_that_recovers_is_no_divergence_and_the_earliest_metric_names_it(engine: Engine, run_id: int) -> None:
+    def put(step: int, **values: float) -> Diverged | None:
+        with transaction(engine) as db:
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=step, values=dict(values))])
+            return db.get_one(Run, run_id).diverged
+
+    assert put(1, loss=1.0, grad=float("inf")) == Diverged(metric="grad", step=1, value="inf")
+    assert put(2, loss=1.0, grad=1.0) is None
+    assert put(3, loss=float("nan"), grad=float("nan")) == Diverged(metric="loss", step=3, value="nan")
+    assert put(4, loss=-float("inf"), grad=1.0) == Diverged(metric="loss", step=3, value="-inf")
+
+
+def test_a_failure_that_names_a_divergence_is_one_until_the_run_is_retried(engine: Engine, run_id: int) -> None:
+    with transaction(engine) as db:
+        run = db.get_one(Run, run_id)
+        for state in TO_RUNNING:
+            move(db, run, state)
+        reason = RunFailed(message="rank 0: Diverged: at step 13 the loss is nan")
+        transitions.apply(db, run, None, transitions.Transition(State.FAILED, reason))
+        assert run.diverged == Diverged(step=13)
+    with transaction(engine) as db:
+        transitions.queue_ended(db, [run_id], State.FAILED, RetryRequested())
+    with snapshot(engine) as db:
+        assert db.get_one(Run, run_id).diverged is None

@@ -14,6 +14,8 @@ from sqlalchemy import Table as SqlTable
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Points
+from contract.lifecycle.divergence import Diverged
+from contract.lifecycle.reason import RunFailed
 from contract.lifecycle.state import State
 from contract.metric_names import HELDOUT_ACCURACY, LOSS
 from migrations import point_rows
@@ -157,3 +159,25 @@ def test_migration_0036_takes_the_times_that_are_stored(empty_database: str, exp
         stored = [db.get_one(Run, run_id, options=[runs.WITH_JOB]) for run_id in ids]
         for found in (stored, [run.current_job for run in stored]):
             assert [one and one.ran_s for one in found] == [pytest.approx(90.0, abs=0.01), None]
+
+
+def test_migration_0038_finds_where_stored_runs_diverged(empty_database: str, experiment: Experiment) -> None:
+    upgrade(empty_database)
+    values = {0: [1.0, *[float("nan")] * 3], 1: [float("nan"), 1.0], 2: [1.0, *[float("inf")] * 300], 3: [1.0]}
+    with transaction(engine_for(empty_database)) as db:
+        ids = runs.create(db, experiment({"seed": [0, 1, 2, 3]}))[1]
+        for run_id, column in zip(ids, values.values(), strict=True):
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=n, values={"x": x}) for n, x in enumerate(column)])
+        last = db.get_one(Run, ids[3])
+        for state_on_the_way in TO_RUNNING:
+            move(db, last, state_on_the_way)
+        move(db, last, State.FAILED, RunFailed(message="rank 0: Diverged: at step 13 the loss is nan"))
+    downgrade(empty_database, "0037")
+    upgrade(empty_database)
+    with snapshot(engine_for(empty_database)) as db:
+        assert [db.get_one(Run, run_id).diverged for run_id in ids] == [
+            Diverged(metric="x", step=1, value="nan"),
+            None,
+            Diverged(metric="x", step=1, value="inf"),
+            Diverged(step=13),
+        ]

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { append, alignColumns, smooth } from "@/shared/curves/column";
 import { formatNumber, formatPercent, formatTick, ordinal } from "@/shared/format/number";
 import { formatDuration, formatMoment, formatRoughly, formatStepTime } from "@/shared/format/time";
-import { axisNames, valuesText, valueText } from "@/shared/format/value";
+import { axisNames, distinctTexts, valueKey, valuesText, valueText } from "@/shared/format/value";
 
 test.each([
   [0.123456, "0.1235"],
@@ -105,4 +105,12 @@ test("a place has the ending of English ordinals", () => {
 
 test("a moment names its zone, and the UTC by which queries go", () => {
   expect(formatMoment("2026-11-26T14:03:59Z")).toMatch(/^\d\d\/11\/2026, .+\S+ \(2026-11-26T14:03:59 UTC\)$/);
+});
+
+test("values that are different have different keys and texts, equal ones have one key", () => {
+  expect(distinctTexts([1, "1", true, "true", "on", null, "none", 0.1234567])).toEqual([
+    ...["1", '"1"', "true", '"true"', '"on"', "null", '"none"', "0.1234567"],
+  ]);
+  expect(valueKey({ kind: "sgd", rate: 1 })).toBe(valueKey({ rate: 1.0, kind: "sgd" }));
+  expect(new Set([0, false, "0", null, "null", [0], [false]].map(valueKey)).size).toBe(7);
 });

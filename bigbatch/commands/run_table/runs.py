@@ -9,8 +9,10 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.commands.run_table.groups import print_groups
+from bigbatch.table_client import plain_row
 from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import print_table
+from bigbatch.terminal.run_tables import state_text
 from contract.api.run_table import Cell
 
 DEFAULT_COLUMNS = ("name", "batch", "optimizer", "step", "loss", "best(heldout_accuracy)", "duration", "tag")
@@ -42,23 +44,24 @@ def runs(
             return
         if group_by:
             figures = column or _figures(client)
-            found = client.groups(
+            groups = client.groups(
                 where, by=group_by, figures=figures, sort=sort, experiment_id=experiment, limit=min(limit, 500)
             )
-            print_groups(found, as_json=as_json, as_csv=as_csv)
+            print_groups(groups, as_json=as_json, as_csv=as_csv)
             return
         columns = column or default_columns(client)
-        rows = client.table_rows(
+        found = client.table(
             where, columns=columns, sort=sort, experiment_id=experiment, archived=archived, limit=limit
         )
+        listed = list(found)
+    rows = [plain_row(row, columns) for row in listed]
     if as_json:
         print(json.dumps(rows, indent=2))
-        return
-    heads = ["id", "state", *columns]
-    if as_csv:
+    elif as_csv:
         print_csv(["id", "experiment_id", "state", *columns], rows)
-        return
-    print_table(heads, [[_text(row[head]) for head in heads] for row in rows])
+    else:
+        table = [[str(row.id), state_text(row), *map(_text, row.cells)] for row in listed]
+        print_table(["id", "state", *columns], table)
 
 
 def default_columns(client: Client) -> Sequence[str]:

@@ -54,7 +54,7 @@ def test_variants_are_one_axis_named_by_the_fields_that_tell_them_apart() -> Non
         {"optimizer": {"kind": "lars"}, "schedule.rate": 7.0, "batch": 64},
     ]
     (axis,) = axes_of(variants=variants)
-    assert list(axis.labels.values()) == ["sgd momentum 0, rate 0.2", "sgd momentum 0, rate 0.02", "lars"]
+    assert list(axis.labels.values()) == ["sgd, rate 0.2", "sgd, rate 0.02", "lars"]
     assert axis.numbers is None
 
 

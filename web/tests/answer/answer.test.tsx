@@ -161,3 +161,43 @@ test("a choice that the service refuses shows why, and can be reset", async () =
   await userEvent.click(screen.getByRole("button", { name: "Reset the choices" }));
   expect(window.location.search).toBe("");
 });
+
+test("every mean is in the picture: one far out is an arrow at the edge with its value", async () => {
+  const means = [0.41, 0.42, 0.43, 0.44, 0.45, 30];
+  const values = means.map((_, at) => 2 ** at);
+  const quux = { name: "quux", title: "last quux", unit: "number" as const, higher_is_better: null };
+  serve(
+    anAnswer({
+      picture: "lines",
+      figure: quux,
+      figures: [quux],
+      x: { path: "batch", name: "batch", scale: "log2", values },
+      groups: means.map((mean, at) => aGroup({ x: values[at] ?? 0, figure: aSpread(mean), accuracy: null })),
+    }),
+  );
+  openPage("/experiments/3");
+  const picture = await screen.findByRole("img", { name: /last quux against batch/ });
+  expect(within(picture).getByText("30.00")).toBeInTheDocument();
+  const line = picture.querySelector("polyline")?.getAttribute("points") ?? "";
+  expect(line.split(" ")).toHaveLength(means.length);
+  expect(screen.getByText(/Arrows at the edge are means far out/)).toBeVisible();
+});
+
+test("without a figure the sentence says why, the figures can be chosen, and archived runs are counted", async () => {
+  const service = serve(
+    anAnswer({
+      sentence: "No run has reported a metric.",
+      figure: null,
+      figures: [STEP],
+      archived: 3,
+      groups: [],
+    }),
+  );
+  openPage("/experiments/3");
+  expect(await screen.findByText("No run has reported a metric.")).toBeVisible();
+  expect(screen.getByRole("list", { name: "Notes" })).toHaveTextContent("3 archived runs are not counted.");
+  await userEvent.selectOptions(screen.getByLabelText("Show"), "time of a step");
+  await waitFor(() => {
+    expect(service.requests).toContain("GET /experiments/3/answer?figure=step_s");
+  });
+});

@@ -23,6 +23,14 @@ test("the figure of the samples per second is called a mean: the chart's head ha
   expect(metrics.queryByText("Samples/s")).toBeNull();
 });
 
+test("a run that is done and diverged says which metric is no number, and from which step on", async () => {
+  const sentence = "train/loss is nan from step 120 on";
+  open({ state: "done", diverged: { metric: "train/loss", step: 120, value: "nan", sentence } });
+  const panel = within(await screen.findByRole("region", { name: "Divergence" }));
+  expect(panel.getByText(`${sentence}.`)).toBeVisible();
+  expect(screen.getByText("diverged")).toHaveAttribute("title", sentence);
+});
+
 test("a run for which its cluster does not answer says since when, and that its state may be old", async () => {
   const unknown_since = new Date(Date.now() - 12 * 60_000).toISOString();
   open({ unknown_since, reason: "the job waits for nodes" });

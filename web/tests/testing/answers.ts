@@ -51,6 +51,7 @@ export function anAnswer(change: Partial<Answer> = {}): Answer {
     baseline: null,
     diverged: 0,
     failed: 0,
+    archived: 0,
     unfinished: 0,
     notes: [],
     ...change,

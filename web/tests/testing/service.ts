@@ -87,6 +87,7 @@ export function aRun(change: Partial<RunView> = {}): RunView {
     archived_at: null,
     best_accuracy: 0.9312,
     unread: null,
+    diverged: null,
     more_metrics: 0,
     ...change,
   };
@@ -140,6 +141,7 @@ export function anExperiment(change: Partial<ExperimentDetail> = {}): Experiment
     created_at: AT,
     state: "running",
     open_steps: 0,
+    diverged: 0,
     runs: 2,
     counts: { running: 1, done: 1 },
     progress: 0.625,

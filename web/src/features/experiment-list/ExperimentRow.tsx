@@ -8,6 +8,7 @@ import { useNow } from "@/shared/page/useNow";
 import { HELDOUT_ACCURACY, seriesKind } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
+import { DivergedMark } from "@/shared/state/DivergedMark";
 import { StateBar, StateCounts } from "@/shared/state/StateBar";
 import { StateMark } from "@/shared/state/StateMark";
 import { type Filter, filterAddress } from "./filter";
@@ -52,6 +53,7 @@ export function ExperimentRow({ experiment, filter }: Props) {
         <p className={classNames("small", styles.experimentCounts)}>
           {!hasEnded(state) && steps > 0 && <strong>{Math.floor(progress * 100)}%</strong>}
           <StateCounts counts={counts} />
+          <DivergedMark diverged={null} count={experiment.diverged} />
         </p>
       </div>
       <Best experiment={experiment} series={shown} />

@@ -10,6 +10,7 @@ import { useNow } from "@/shared/page/useNow";
 import { commandTemplate } from "@/shared/program/commandText";
 import { hasEnded } from "@/shared/state/state";
 import { countsText, StateBar } from "@/shared/state/StateBar";
+import { DivergedMark } from "@/shared/state/DivergedMark";
 import { StateMark } from "@/shared/state/StateMark";
 import { ExperimentActions } from "./actions/ExperimentActions";
 import styles from "./ExperimentHeader.module.css";
@@ -31,6 +32,7 @@ export function ExperimentHeader({ experiment, stopping }: Props) {
       status={
         <>
           <StateMark state={state} stopping={stopping} />
+          <DivergedMark diverged={null} count={experiment.diverged} />
           <span className="muted">submitted {formatAge(experiment.created_at, now)}</span>
           {experiment.archived_at && <span className="muted">archived</span>}
         </>

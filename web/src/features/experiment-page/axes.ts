@@ -1,6 +1,6 @@
 /** The axes of an experiment: the parameters along which its runs differ. */
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { axisNames, valueText } from "@/shared/format/value";
+import { axisNames, distinctTexts, valueKey, valueText } from "@/shared/format/value";
 
 export interface Axis {
   path: string;
@@ -57,7 +57,7 @@ function fieldOf(document: unknown, path: string): unknown {
 
 /** Return whether the complete value has every field of a value: {kind: sgd, momentum: 0.9} has those of {kind: sgd}. */
 function isPartOf(value: unknown, complete: unknown): boolean {
-  if (!isObject(value) || !isObject(complete)) return valueText(value) === valueText(complete);
+  if (!isObject(value) || !isObject(complete)) return valueKey(value) === valueKey(complete);
   return Object.entries(value).every(([name, inner]) => isPartOf(inner, complete[name]));
 }
 
@@ -67,13 +67,27 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Return the values without repeats: two variants may have one value in common. */
 function distinct(values: unknown[]): unknown[] {
-  return [...new Map(values.map((value) => [valueText(value), value])).values()];
+  return [...new Map(values.map((value) => [valueKey(value), value])).values()];
 }
 
 /** Return the runs whose value at `axis` is `value`. */
 export function runsWith(runs: RunView[], axis: Axis, value: unknown): RunView[] {
-  return runs.filter((run) => valueText(axisValue(run, axis)) === valueText(value));
+  const key = valueKey(value);
+  return runs.filter((run) => valueKey(axisValue(run, axis)) === key);
 }
+
+/** Return the text of a value of an axis, which no other of its values has. */
+export function axisText(axis: Axis, value: unknown): string {
+  let texts = TEXTS.get(axis);
+  if (!texts) {
+    const own = distinctTexts(axis.values);
+    texts = new Map(axis.values.map((one, at) => [valueKey(one), own[at] ?? ""]));
+    TEXTS.set(axis, texts);
+  }
+  return texts.get(valueKey(value)) ?? valueText(value); // a run that was added outside the grid
+}
+
+const TEXTS = new WeakMap<Axis, Map<string, string>>(); // of the values of an axis, by their keys
 
 /** Return numbers in ascending order, other values in their own order. */
 export function sortValues(values: unknown[]): unknown[] {

@@ -1,10 +1,10 @@
 /** The line styles of an experiment's curves: one axis sets the color, another the dashes. */
 import type { RunView } from "@/shared/api/types";
 import type { LegendEntry } from "@/shared/files/picture";
-import { valueText } from "@/shared/format/value";
+import { valueKey } from "@/shared/format/value";
 import { category, DASHES, MOST_CATEGORIES, ramp } from "@/shared/plot/palette";
 import type { Theme } from "@/shared/theme/theme";
-import { areNumbers, type Axis, axisValue, sortValues } from "./axes";
+import { areNumbers, type Axis, axisText, axisValue, sortValues } from "./axes";
 
 /** The axes of color and dashes, the style of each of their values, and the style of each run. */
 export interface LineStyles {
@@ -36,7 +36,7 @@ export function legendOf(axes: Axis[], { colored, dashed, color, dash }: LineSty
     .filter((axis) => axis === colored || axis === dashed)
     .flatMap((axis) =>
       sortValues(axis.values).map((value) => ({
-        label: `${axis.name} ${valueText(value)}`,
+        label: `${axis.name} ${axisText(axis, value)}`,
         color: axis === colored ? color(value) : ink,
         dash: axis === dashed ? dash(value) : [],
       })),
@@ -54,6 +54,6 @@ function colorOf(values: unknown[], value: unknown, theme: Theme): string {
 function indexOf(values: unknown[], value: unknown): number {
   return Math.max(
     0,
-    values.findIndex((other) => valueText(other) === valueText(value)),
+    values.findIndex((other) => valueKey(other) === valueKey(value)),
   );
 }

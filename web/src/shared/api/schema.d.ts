@@ -2144,6 +2144,13 @@ export interface components {
          */
         Answer: {
             /**
+             * Archived
+             * @description Number of archived runs, which no group has; 0 if all runs are archived, whose figures then count.
+             * @default 0
+             * @example 0
+             */
+            archived: number;
+            /**
              * Baseline
              * @description Index of the group with which speed-ups compare; null without a target.
              * @example 0
@@ -2161,7 +2168,7 @@ export interface components {
              * @example 0
              */
             failed: number;
-            /** @description The figure that is drawn; null before any run has reported one. */
+            /** @description The figure that is drawn; null if no run has reported one that answers the question. */
             figure: components["schemas"]["AnswerFigure"] | null;
             /**
              * Figures
@@ -2250,10 +2257,11 @@ export interface components {
         AnswerFigure: {
             /**
              * Higher Is Better
-             * @description Whether the highest value is the best one, instead of the lowest.
+             * @description Whether the highest value is the best one, instead of the lowest; null: neither its name nor the experiment says
+             *     so.
              * @example true
              */
-            higher_is_better: boolean;
+            higher_is_better: boolean | null;
             /**
              * Name
              * @description Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series.
@@ -4089,6 +4097,36 @@ export interface components {
             kind: "digits";
         };
         /**
+         * Diverged
+         * @description Where a run diverged.
+         */
+        Diverged: {
+            /**
+             * Metric
+             * @description The metric; null: none of the run's metrics shows it, only the reason of its failure.
+             * @example train/loss
+             */
+            metric?: string | null;
+            /**
+             * Sentence
+             * @description What a person reads of it.
+             * @example train/loss is nan from step 120 on
+             */
+            readonly sentence: string;
+            /**
+             * Step
+             * @description The first step from which on the metric has no finite value any more.
+             * @example 120
+             */
+            step: number;
+            /**
+             * Value
+             * @description The metric's newest value: `nan`, `inf` or `-inf`; null without a metric.
+             * @example nan
+             */
+            value?: string | null;
+        };
+        /**
          * DraftRun
          * @description A run that an experiment would have.
          */
@@ -4533,6 +4571,13 @@ export interface components {
              */
             description: string;
             /**
+             * Diverged
+             * @description Number of runs of which a metric has no finite value any more.
+             * @default 0
+             * @example 0
+             */
+            diverged: number;
+            /**
              * Id
              * @description Id of the experiment.
              * @example 17
@@ -4899,6 +4944,13 @@ export interface components {
              * @example All collectives compute the same sums.
              */
             description: string;
+            /**
+             * Diverged
+             * @description Number of runs of which a metric has no finite value any more.
+             * @default 0
+             * @example 0
+             */
+            diverged: number;
             /**
              * Id
              * @description Id of the experiment.
@@ -10837,6 +10889,8 @@ export interface components {
              * @example 8
              */
             devices: number;
+            /** @description Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
@@ -11673,6 +11727,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             created_at: string;
+            /** @description Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Ended At
              * @description When the run was done, failed or cancelled, as it or its cluster reported; null before.
@@ -13400,6 +13456,8 @@ export interface components {
              *     ]
              */
             cells: (number | string | boolean | null)[];
+            /** @description Since which step a metric of the run has no finite value; null: the newest values are numbers. */
+            diverged: components["schemas"]["Diverged"] | null;
             /**
              * Experiment Id
              * @description Id of the run's experiment.

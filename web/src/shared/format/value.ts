@@ -28,6 +28,28 @@ export function valueText(value: unknown): string {
     .join(" ");
 }
 
+/** Return a text that is the same for equal values and another for all others: 1, "1" and true are three values. */
+export function valueKey(value: unknown): string {
+  return JSON.stringify(value ?? null, (_, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
+  );
+}
+
+/** Return a text of each of these different values, as JSON where two would have one text. */
+export function distinctTexts(values: unknown[]): string[] {
+  let texts = values.map(valueText);
+  for (;;) {
+    const found = texts;
+    const counts = new Map<string, number>();
+    for (const text of found) counts.set(text, (counts.get(text) ?? 0) + 1);
+    texts = found.map((text, at) => ((counts.get(text) ?? 0) > 1 ? valueKey(values[at]) : text));
+    // the JSON of true may be the text of "true", which then is written as JSON as well
+    if (texts.every((text, at) => text === found[at])) return texts;
+  }
+}
+
 /** Return fractions with four significant digits, since a sampler draws sixteen; whole numbers stay as they are. */
 export function shortened(value: unknown): unknown {
   const isFraction = typeof value === "number" && !Number.isInteger(value);

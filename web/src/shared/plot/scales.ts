@@ -49,7 +49,9 @@ export interface Range {
 const FENCE = 3; // interquartile ranges beyond the quartiles: Tukey's "far out"
 const FEWEST = 5; // values: among fewer ones none is an outlier
 
-/** Return the range of the values without those far out, which would flatten all others; and how many are cut. */
+const MOST_STRETCH = 10; // times the range of the others: what is nearer leaves them readable, and may decide
+
+/** Return the range of the values without those so far out that they would flatten all others; and how many are cut. */
 export function robustRange(values: number[]): Range {
   const sorted = values.toSorted((a, b) => a - b);
   const [least, most] = [sorted[0] ?? 0, sorted.at(-1) ?? 1];
@@ -59,5 +61,13 @@ export function robustRange(values: number[]): Range {
   const reach = FENCE * (q3 - q1);
   if (!reach) return { low: least, high: most, cut: 0 };
   const inside = sorted.filter((value) => value >= q1 - reach && value <= q3 + reach);
-  return { low: inside[0] ?? least, high: inside.at(-1) ?? most, cut: sorted.length - inside.length };
+  let [low, high] = [inside[0] ?? least, inside.at(-1) ?? most];
+  const longest = MOST_STRETCH * (high - low);
+  const distance = (value: number) => Math.max(q1 - value, value - q3);
+  for (const value of sorted.toSorted((a, b) => distance(a) - distance(b))) {
+    const [lower, upper] = [Math.min(low, value), Math.max(high, value)];
+    if (upper - lower > longest) break;
+    [low, high] = [lower, upper];
+  }
+  return { low, high, cut: sorted.filter((value) => value < low || value > high).length };
 }

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import type { FieldName, TableRow } from "@/shared/api/types";
 import { formatMoment } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
+import { DivergedMark } from "@/shared/state/DivergedMark";
 import { StateMark } from "@/shared/state/StateMark";
 import type { RunTableData } from "./api/useRunTable";
 import { type Cell, cellText, metricOf, titleOf } from "./columns";
@@ -74,6 +75,7 @@ export function StateCell({ row }: { row: TableRow }) {
   return (
     <span className={styles.stateCell} data-state={state}>
       <StateMark {...{ state, stopping, afterFailure }} />
+      <DivergedMark diverged={row.diverged} />
       {hasReason(state) && reason && (
         <span className={classNames("small", styles.reasonText)} title={reason}>
           {reason}

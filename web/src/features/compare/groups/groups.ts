@@ -42,7 +42,11 @@ function alike(data: RunData, ids: readonly number[], fields: readonly string[])
     group.ids.push(id);
     found.set(key, group);
   }
-  return [...found.values()].sort((one, other) => compareValues(one.values, other.values));
+  const groups = [...found.values()];
+  const labels = groups.map(({ label }) => label);
+  const isAlike = (label: string) => labels.indexOf(label) !== labels.lastIndexOf(label);
+  for (const group of groups) if (isAlike(group.label)) group.label = exactLabelOf(fields, group.values);
+  return groups.sort((one, other) => compareValues(one.values, other.values));
 }
 
 function single(data: RunData, id: number, labels: readonly string[]): Bare {
@@ -61,6 +65,11 @@ function labelOf(fields: readonly string[], values: readonly Cell[]): string {
       return isWord ? value : `${leafOf(field)} ${valueText(value)}`;
     })
     .join(", ");
+}
+
+/** Return the label in which 1 and "1" differ. */
+function exactLabelOf(fields: readonly string[], values: readonly Cell[]): string {
+  return fields.map((field, at) => `${leafOf(field)} ${JSON.stringify(values[at])}`).join(", ");
 }
 
 function leafOf(field: string): string {

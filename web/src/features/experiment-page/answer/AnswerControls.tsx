@@ -18,13 +18,15 @@ export function AnswerControls({ answer, onChange, children }: Props) {
   const { figure, figures, target, baseline, groups } = answer;
   const hasAccuracy = figures.some(({ name }) => name === "best_accuracy");
   const compares = hasAccuracy && groups.length > 1 && groups.length <= MOST_BASELINES;
-  if (figures.length < 2) return <div className={styles.answerChoices}>{children}</div>;
+  const options = figures.map(({ name, title }): [string, string] => [name, title]);
+  const isChoice = figures.length > (figure ? 1 : 0);
+  if (!isChoice) return <div className={styles.answerChoices}>{children}</div>;
   return (
     <div className={styles.answerChoices}>
       <Choice
         label="Show"
         value={figure?.name ?? ""}
-        options={figures.map(({ name, title }) => [name, title])}
+        options={figure ? options : [["", "no figure"], ...options]}
         onChange={(name) => {
           onChange({ figure: name });
         }}
@@ -34,7 +36,7 @@ export function AnswerControls({ answer, onChange, children }: Props) {
         <Choice
           label="Baseline"
           value={String(baseline ?? 0)}
-          options={groups.map((group, index) => [String(index), placeText(group, namesOf(answer))])}
+          options={groups.map((group, index) => [String(index), placeText(group, answer)])}
           onChange={(index) => {
             onChange({ baseline: index });
           }}
@@ -76,9 +78,4 @@ function TargetField({ target, onChange }: { target: number | null; onChange: Pr
       />
     </span>
   );
-}
-
-/** Return the names of the picture's axes. */
-export function namesOf({ x, y }: Answer): { x?: string; y?: string } {
-  return { ...(x ? { x: x.name } : {}), ...(y ? { y: y.name } : {}) };
 }

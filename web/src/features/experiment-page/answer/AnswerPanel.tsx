@@ -95,13 +95,18 @@ function Notes({ answer }: { answer: Answer }) {
   );
 }
 
-function exclusions({ diverged, failed, unfinished }: Answer): string[] {
+function exclusions({ archived, diverged, failed, unfinished }: Answer): string[] {
   const left = [
     diverged && `${pluralize(diverged, "run")} diverged`,
     failed && `${pluralize(failed, "run")} failed`,
     unfinished && `${pluralize(unfinished, "run")} ${unfinished === 1 ? "has" : "have"} not ended`,
   ].filter(Boolean);
-  return left.length ? [`${left.join(", ")}: means count runs that are done.`] : [];
+  return [
+    ...(left.length ? [`${left.join(", ")}: means count runs that are done.`] : []),
+    ...(archived
+      ? [`${pluralize(archived, "archived run")} ${archived === 1 ? "is" : "are"} not counted.`]
+      : []),
+  ];
 }
 
 function means({ over }: Answer): string[] {

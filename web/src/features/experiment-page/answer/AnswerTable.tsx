@@ -3,7 +3,6 @@ import { Link } from "wouter";
 import type { Answer, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { namesOf } from "./AnswerControls";
 import styles from "./AnswerTable.module.css";
 import { placeText, secondsText, speedupText, spreadText } from "./figureText";
 
@@ -33,10 +32,10 @@ export function AnswerTable({ answer }: { answer: Answer }) {
           <tbody>
             {shown.map((group) => (
               <Row
-                key={placeText(group, namesOf(answer))}
+                key={placeText(group, answer)}
                 {...{ group, figure, target }}
                 hasAccuracy={hasAccuracy(answer)}
-                place={placeText(group, namesOf(answer))}
+                place={placeText(group, answer)}
               />
             ))}
           </tbody>

@@ -1,5 +1,5 @@
 /** Figures of an answer as text. */
-import type { AnswerFigure, AnswerGroup, FigureSpread } from "@/shared/api/types";
+import type { AnswerAxis, AnswerFigure, AnswerGroup, FigureSpread } from "@/shared/api/types";
 import { formatNumber, formatPercent, MISSING } from "@/shared/format/number";
 import { formatDuration, formatStepTime } from "@/shared/format/time";
 
@@ -37,16 +37,27 @@ export function doneText({ runs, done, diverged }: AnswerGroup): string {
 }
 
 /** Return the place of a group in its picture: "batch 256, rate 0.4, lars". */
-export function placeText({ label, x, y }: AnswerGroup, names: { x?: string; y?: string }): string {
+export function placeText({ label, x, y }: AnswerGroup, axes: PictureAxes): string {
   const parts = [
-    x === null ? "" : `${names.x ?? "x"} ${tickText(x)}`,
-    y === null ? "" : `${names.y ?? "y"} ${tickText(y)}`,
+    x === null || !axes.x ? "" : `${axes.x.name} ${tickText(x, axes.x)}`,
+    y === null || !axes.y ? "" : `${axes.y.name} ${tickText(y, axes.y)}`,
     label,
   ];
   return parts.filter(Boolean).join(", ");
 }
 
-/** Return a value of an axis as it is written in a spec: 0.0001, 16384. */
-export function tickText(value: number): string {
-  return String(Number(value.toPrecision(6)));
+/** The numeric axes of a picture. */
+export interface PictureAxes {
+  x: AnswerAxis | null;
+  y: AnswerAxis | null;
+}
+
+const [DIGITS, MOST_DIGITS] = [6, 17]; // 17 tell all floats apart
+
+/** Return a value of an axis as it is written in a spec: 0.0001, 16384; with the digits that tell it from the others. */
+export function tickText(value: number, { values }: AnswerAxis): string {
+  const rounded = (digits: number) => (one: number) => String(Number(one.toPrecision(digits)));
+  let digits = DIGITS;
+  while (digits < MOST_DIGITS && new Set(values.map(rounded(digits))).size < values.length) digits += 1;
+  return rounded(digits)(value);
 }

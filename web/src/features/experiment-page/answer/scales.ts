@@ -1,5 +1,5 @@
 /** Positions on an answer's axis, and the groups of its lines. */
-import type { AnswerAxis, AnswerGroup } from "@/shared/api/types";
+import type { AnswerAxis, AnswerFigure, AnswerGroup, FigureSpread } from "@/shared/api/types";
 import type { Position } from "@/shared/plot/scales";
 
 /** Return the position of a value of the axis in pixels, from `from` to `to`. */
@@ -10,11 +10,20 @@ export function axisPosition({ scale, values }: AnswerAxis, from: number, to: nu
   return (value) => from + ((at(value) - low) / (high - low)) * (to - from);
 }
 
-/** Return means and ends of error bars. */
-export function extremesOf({ figure }: AnswerGroup): number[] {
-  if (!figure) return [];
-  const { mean, deviation } = figure;
-  return deviation ? [mean - deviation, mean + deviation] : [mean];
+/** Return the mean and the ends of its error bar. */
+export function extremesOf({ figure: spread }: AnswerGroup, figure: AnswerFigure): number[] {
+  return spread ? [spread.mean, ...errorBar(spread, figure)] : [];
+}
+
+/** Return one deviation below and above the mean, as far as the figure can have such values. */
+export function errorBar({ mean, deviation }: FigureSpread, figure: AnswerFigure): [number, number] {
+  const isPositive = figure.unit !== "number" || figure.name === "samples_per_s";
+  const [low, high] = [mean - (deviation ?? 0), mean + (deviation ?? 0)];
+  // figures of a service of another version may be beyond the bounds: a bar always has its mean
+  return [
+    isPositive ? Math.min(mean, Math.max(0, low)) : low,
+    figure.unit === "share" ? Math.max(mean, Math.min(1, high)) : high,
+  ];
 }
 
 /** Return the groups of each label, in the order of the first of each. */
@@ -22,4 +31,8 @@ export function byLabel(groups: AnswerGroup[]): Map<string, AnswerGroup[]> {
   const found = new Map<string, AnswerGroup[]>();
   for (const group of groups) found.set(group.label, [...(found.get(group.label) ?? []), group]);
   return found;
+}
+
+export function isInside({ low, high }: { low: number; high: number }, value: number): boolean {
+  return value >= low && value <= high;
 }

@@ -1,11 +1,11 @@
 /** The legend of the axes: the pointer on a value highlights its runs, a click hides or shows them. */
 import { useState } from "react";
 import type { RunView } from "@/shared/api/types";
-import { valueText } from "@/shared/format/value";
+import { valueKey } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
 import { LegendEntry } from "@/shared/plot/legend/LegendEntry";
 import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
-import { type Axis, runsWith, sortValues } from "../axes";
+import { type Axis, axisText, runsWith, sortValues } from "../axes";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import styles from "./AxisLegend.module.css";
@@ -64,7 +64,7 @@ function Entries({ axis, lineStyles, selection, runs }: EntriesProps) {
   return (
     <>
       {shown.map(({ value, keys }) => (
-        <Entry key={valueText(value)} {...{ axis, value, lineStyles, selection, keys }} />
+        <Entry key={valueKey(value)} {...{ axis, value, lineStyles, selection, keys }} />
       ))}
       {present.length > shown.length && (
         <button
@@ -105,7 +105,7 @@ function Entry({ axis, value, lineStyles, selection, keys }: EntryProps) {
     >
       {axis === lineStyles.colored && <LineSwatch color={lineStyles.color(value)} />}
       {axis === lineStyles.dashed && <LineSwatch color="currentColor" dash={lineStyles.dash(value)} />}
-      {valueText(value)}
+      {axisText(axis, value)}
     </LegendEntry>
   );
 }

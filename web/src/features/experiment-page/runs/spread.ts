@@ -1,7 +1,6 @@
 /** Mean and deviation of the runs that differ in the seed alone. */
 import type { RunView } from "@/shared/api/types";
-import { valueText } from "@/shared/format/value";
-import { type Axis, axisValue } from "../axes";
+import { type Axis, axisText, axisValue } from "../axes";
 
 export interface Group {
   values: string[]; // of the other axes, in their order
@@ -24,7 +23,8 @@ export function repeatedAxis(axes: Axis[]): Axis | null {
 export function groupRuns(runs: RunView[], axes: Axis[], over: Axis): Group[] {
   const groups = new Map<string, Group>();
   for (const run of runs) {
-    const values = axes.filter((axis) => axis !== over).map((axis) => valueText(axisValue(run, axis)));
+    const others = axes.filter((axis) => axis !== over);
+    const values = others.map((axis) => axisText(axis, axisValue(run, axis)));
     const key = JSON.stringify(values);
     const group = groups.get(key) ?? { values, runs: 0, done: [] };
     group.runs += 1;

@@ -5,6 +5,7 @@ import { axisNames, valueText } from "@/shared/format/value";
 import { Labels } from "@/shared/labels/Labels";
 import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { PageHeader } from "@/shared/page/PageHeader";
+import { DivergedMark } from "@/shared/state/DivergedMark";
 import { StateMark } from "@/shared/state/StateMark";
 import { RunActions } from "../actions/RunActions";
 import { useExperimentName } from "../api/useExperimentName";
@@ -37,6 +38,7 @@ export function RunHeader({ run }: { run: RunDetail }) {
       status={
         <>
           <StateMark state={run.state} stopping={run.stopping} afterFailure={run.after_failure} />
+          <DivergedMark diverged={run.diverged} />
           <span className="muted">{jobText(run)}</span>
           {run.archived_at && <span className="muted">archived</span>}
         </>

@@ -1,4 +1,4 @@
-/** The status of a run that needs attention: why it failed, why it waits, or that its cluster does not answer. */
+/** What of a run needs attention: that it diverged, why it failed, why it waits, that its cluster does not answer. */
 import type { ReactNode } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
@@ -16,6 +16,19 @@ const HEADINGS: Partial<Record<RunDetail["state"], string>> = {
 };
 
 export function StatusPanel({ run }: { run: RunDetail }) {
+  return (
+    <>
+      {run.diverged && (
+        <Panel heading="Diverged" className={styles.failed} label="Divergence">
+          <p className={styles.statusReason}>{run.diverged.sentence}.</p>
+        </Panel>
+      )}
+      <StateReason run={run} />
+    </>
+  );
+}
+
+function StateReason({ run }: { run: RunDetail }) {
   const now = useNow(5000);
   if (run.state === "failed") {
     return (
@@ -47,12 +60,13 @@ export function StatusPanel({ run }: { run: RunDetail }) {
 interface PanelProps {
   heading: string;
   className: string | undefined;
+  label?: string;
   children: ReactNode;
 }
 
-function Panel({ heading, className, children }: PanelProps) {
+function Panel({ heading, className, label = "Status", children }: PanelProps) {
   return (
-    <section className={classNames(styles.statusPanel, className)} aria-label="Status">
+    <section className={classNames(styles.statusPanel, className)} aria-label={label}>
       <h2>{heading}</h2>
       {children}
     </section>

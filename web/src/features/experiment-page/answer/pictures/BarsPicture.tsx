@@ -19,7 +19,7 @@ const STEP_S = "step_s";
 export function BarsPicture({ answer, figure }: Props) {
   const { groups, baseline, target } = answer;
   const longest = Math.max(...groups.map(({ parts }) => totalOf(parts)));
-  const range = robustRange(groups.flatMap(extremesOf));
+  const range = robustRange(groups.flatMap((group) => extremesOf(group, figure)));
   const hasParts = longest > 0;
   const first = groups[baseline ?? 0];
   return (
@@ -90,9 +90,9 @@ function factsOf(
   ].filter(Boolean);
 }
 
-/** Return the groups with the best figure first; those without one last. */
+/** Return the groups with the best figure first, the highest where none is known to be better; those without one last. */
 function ordered(groups: AnswerGroup[], { higher_is_better }: AnswerFigure): AnswerGroup[] {
-  const sign = higher_is_better ? -1 : 1;
+  const sign = higher_is_better === false ? 1 : -1;
   const rank = ({ figure }: AnswerGroup) => (figure ? sign * figure.mean : Infinity);
   return groups.toSorted((one, other) => (rank(one) === rank(other) ? 0 : rank(one) - rank(other)));
 }

@@ -5,7 +5,7 @@ import { pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { type Range, robustRange } from "@/shared/plot/scales";
 import { useWidth } from "@/shared/page/useWidth";
-import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
+import { doneText, figureText, type PictureAxes, placeText, spreadText, tickText } from "../figureText";
 import styles from "./HeatMap.module.css";
 import { byLabel } from "../scales";
 
@@ -66,16 +66,12 @@ function Cells({ groups, figure, x, y, range, hasText }: CellsProps) {
     >
       <span className={classNames("small muted", styles.yName)}>{y.name}</span>
       {y.values.toReversed().map((row) => (
-        <Row
-          key={row}
-          {...{ row, x, figure, range, hasText, byPlace, best }}
-          names={{ x: x.name, y: y.name }}
-        />
+        <Row key={row} {...{ row, x, figure, range, hasText, byPlace, best }} axes={{ x, y }} />
       ))}
       <span />
       {x.values.map((column) => (
         <span key={column} className={classNames("small", styles.xTick)}>
-          {hasText || x.values.length <= 12 ? tickText(column) : ""}
+          {hasText || x.values.length <= 12 ? tickText(column, x) : ""}
         </span>
       ))}
       <span className={classNames("small muted", styles.xName)}>{x.name}</span>
@@ -87,13 +83,13 @@ interface RowProps extends Omit<CellsProps, "groups" | "y"> {
   row: number;
   byPlace: ReadonlyMap<string, AnswerGroup>;
   best: AnswerGroup | undefined;
-  names: { x: string; y: string };
+  axes: PictureAxes;
 }
 
-function Row({ row, x, figure, range, hasText, byPlace, best, names }: RowProps) {
+function Row({ row, x, figure, range, hasText, byPlace, best, axes }: RowProps) {
   return (
     <>
-      <span className={classNames("small", styles.yTick)}>{tickText(row)}</span>
+      <span className={classNames("small", styles.yTick)}>{axes.y && tickText(row, axes.y)}</span>
       {x.values.map((column) => {
         const group = byPlace.get(`${column} ${row}`);
         return (
@@ -101,7 +97,7 @@ function Row({ row, x, figure, range, hasText, byPlace, best, names }: RowProps)
             key={column}
             className={cellClass(group, group !== undefined && group === best)}
             style={cellStyle(group, figure, range)}
-            title={group && titleOf(group, figure, names)}
+            title={group && titleOf(group, figure, axes)}
           >
             {hasText && group?.figure ? figureText(group.figure.mean, figure.unit) : ""}
             {group && !group.figure && (group.diverged ? (hasText ? "diverged" : "×") : "")}
@@ -129,7 +125,7 @@ function cellStyle(
 ): CSSProperties {
   if (!group?.figure) return {};
   const share = Math.min(Math.max((group.figure.mean - low) / (high - low || 1), 0), 1);
-  const better = figure.higher_is_better ? share : 1 - share;
+  const better = figure.higher_is_better === false ? 1 - share : share;
   return {
     background: mixture(better),
     color: better > 0.5 ? "var(--on-accent)" : "var(--ink)",
@@ -142,17 +138,14 @@ function mixture(share: number): string {
   return `color-mix(in oklab, var(--accent) ${percent.toFixed(1)}%, var(--surface))`;
 }
 
-function titleOf(group: AnswerGroup, figure: AnswerFigure, names: { x: string; y: string }): string {
-  return [
-    placeText(group, names),
-    `${figure.title} ${spreadText(group.figure, figure.unit)}`,
-    doneText(group),
-  ]
+function titleOf(group: AnswerGroup, figure: AnswerFigure, axes: PictureAxes): string {
+  return [placeText(group, axes), `${figure.title} ${spreadText(group.figure, figure.unit)}`, doneText(group)]
     .filter(Boolean)
     .join("\n");
 }
 
 function bestOf(groups: AnswerGroup[], { higher_is_better }: AnswerFigure): AnswerGroup | undefined {
+  if (higher_is_better === null) return undefined;
   const sign = higher_is_better ? 1 : -1;
   return groups
     .filter((group) => group.figure)
@@ -162,7 +155,7 @@ function bestOf(groups: AnswerGroup[], { higher_is_better }: AnswerFigure): Answ
 /** The colors of the lowest and the highest value. */
 function Scale({ figure, range }: { figure: AnswerFigure; range: Range }) {
   const shares = [0, 0.25, 0.5, 0.51, 0.75, 1];
-  const colors = figure.higher_is_better ? shares : shares.toReversed();
+  const colors = figure.higher_is_better === false ? shares.toReversed() : shares;
   return (
     <p className={classNames("small muted", styles.scale)}>
       {figure.title} <span>{figureText(range.low, figure.unit)}</span>

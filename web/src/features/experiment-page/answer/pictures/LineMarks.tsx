@@ -1,10 +1,13 @@
 /** A line of the picture: its means, their error bars, and crosses for places where all runs diverged. */
-import type { AnswerGroup } from "@/shared/api/types";
+import type { AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import styles from "./LinesPicture.module.css";
+import { figureText } from "../figureText";
+import { errorBar, isInside } from "../scales";
 import type { Frame } from "./LinesPicture";
 
 interface Props {
   groups: AnswerGroup[];
+  figure: AnswerFigure;
   frame: Frame;
   color: string;
   dash: number[];
@@ -13,12 +16,14 @@ interface Props {
 }
 
 const CAP = 5; // half the width of an error bar's ends
+const EDGE = 100; // px from the side, where a centered text would be cut
 
-export function LineMarks({ groups, frame, color, dash, pointed, onPoint }: Props) {
+export function LineMarks({ groups, figure, frame, color, dash, pointed, onPoint }: Props) {
   const { atX, atY } = frame;
   const sorted = groups.toSorted((one, other) => (one.x ?? 0) - (other.x ?? 0));
-  const drawn = sorted.filter((group) => group.figure && isInside(frame, group.figure.mean));
-  const path = drawn.map((group) => `${atX(group.x ?? 0)},${atY(group.figure?.mean ?? 0)}`).join(" ");
+  const drawn = sorted.filter((group) => group.figure);
+  const edge = (value: number) => Math.min(Math.max(value, frame.low), frame.high);
+  const path = drawn.map((group) => `${atX(group.x ?? 0)},${atY(edge(group.figure?.mean ?? 0))}`).join(" ");
   return (
     <g className={styles.line} style={{ color }}>
       <polyline
@@ -38,7 +43,11 @@ export function LineMarks({ groups, frame, color, dash, pointed, onPoint }: Prop
             onPoint(null);
           }}
         >
-          <Mark group={group} frame={frame} isPointed={group === pointed} />
+          {group.figure && isInside(frame, group.figure.mean) ? (
+            <Mark {...{ group, figure, frame }} isPointed={group === pointed} />
+          ) : (
+            <FarOut {...{ group, figure, frame }} />
+          )}
         </g>
       ))}
       {sorted
@@ -50,19 +59,17 @@ export function LineMarks({ groups, frame, color, dash, pointed, onPoint }: Prop
   );
 }
 
-function isInside({ low, high }: Frame, value: number): boolean {
-  return value >= low && value <= high;
-}
+type MarkProps = Pick<Props, "figure" | "frame"> & { group: AnswerGroup };
 
-function Mark({ group, frame, isPointed }: { group: AnswerGroup; frame: Frame; isPointed: boolean }) {
-  const { figure, x, is_preliminary } = group;
-  if (!figure) return null;
-  const [at, mean] = [frame.atX(x ?? 0), frame.atY(figure.mean)];
+function Mark({ group, figure, frame, isPointed }: MarkProps & { isPointed: boolean }) {
+  const { figure: spread, x, is_preliminary } = group;
+  if (!spread) return null;
+  const [at, mean] = [frame.atX(x ?? 0), frame.atY(spread.mean)];
   const clamp = (value: number) => Math.min(Math.max(value, frame.top), frame.bottom);
-  const [low, high] = [-1, 1].map((sign) => clamp(frame.atY(figure.mean + sign * (figure.deviation ?? 0))));
+  const [low, high] = errorBar(spread, figure).map((end) => clamp(frame.atY(end)));
   return (
     <>
-      {figure.deviation !== null && figure.deviation > 0 && (
+      {spread.deviation !== null && spread.deviation > 0 && (
         <path
           d={`M${at} ${low}V${high}M${at - CAP} ${low}h${2 * CAP}M${at - CAP} ${high}h${2 * CAP}`}
           stroke="currentColor"
@@ -79,6 +86,22 @@ function Mark({ group, frame, isPointed }: { group: AnswerGroup; frame: Frame; i
         fill={is_preliminary ? "var(--surface)" : "currentColor"}
       />
     </>
+  );
+}
+
+/** An arrow at the edge of the frame, with the value of a mean that lies beyond it. */
+function FarOut({ group: { figure: spread, x }, figure, frame }: MarkProps) {
+  if (!spread) return null;
+  const isAbove = spread.mean > frame.high;
+  const [at, tip, inward] = [frame.atX(x ?? 0), isAbove ? frame.top : frame.bottom, isAbove ? 1 : -1];
+  const anchor = at < EDGE ? "start" : at > frame.width - EDGE ? "end" : "middle";
+  return (
+    <g className={styles.farOut}>
+      <path d={`M${at} ${tip}l6 ${inward * 10}h-12z`} fill="currentColor" />
+      <text x={at} y={tip + inward * (isAbove ? 24 : 16)} textAnchor={anchor}>
+        {figureText(spread.mean, figure.unit)}
+      </text>
+    </g>
   );
 }
 

@@ -18,7 +18,7 @@ import { doneText, figureText, placeText, spreadText, tickText } from "../figure
 import { colorOf, dashOf } from "./lineColors";
 import { LineMarks } from "./LineMarks";
 import styles from "./LinesPicture.module.css";
-import { axisPosition, byLabel, extremesOf } from "../scales";
+import { axisPosition, byLabel, extremesOf, isInside } from "../scales";
 
 interface Props {
   answer: Answer;
@@ -56,15 +56,16 @@ export function LinesPicture({ answer, figure, x }: Props) {
   const [pointed, setPointed] = useState<AnswerGroup | null>(null);
   const theme = useTheme();
   const lines = [...byLabel(answer.groups)];
-  const range = robustRange(answer.groups.flatMap(extremesOf));
+  const range = robustRange(answer.groups.flatMap((group) => extremesOf(group, figure)));
   const frame = frameOf(x, range, width);
+  const hasFarOut = answer.groups.some(({ figure: spread }) => spread && !isInside(frame, spread.mean));
   return (
     <div className={styles.lines}>
       <Legend labels={lines.map(([label]) => label)} theme={theme} />
       <p className={classNames("small muted", styles.pointed)} aria-live="off">
         {pointed
-          ? pointedText(pointed, figure, x.name)
-          : range.cut > 0 && "Values far out are cut off; the table has them."}
+          ? pointedText(pointed, figure, x)
+          : hasFarOut && "Arrows at the edge are means far out, with their values."}
       </p>
       <div ref={host} className={styles.frame}>
         <svg
@@ -79,7 +80,7 @@ export function LinesPicture({ answer, figure, x }: Props) {
             <LineMarks
               key={label}
               groups={groups}
-              frame={frame}
+              {...{ figure, frame }}
               color={colorOf(index, lines.length, theme)}
               dash={dashOf(index, lines.length)}
               pointed={pointed}
@@ -128,7 +129,7 @@ function Axes({ frame: { width, bottom, atX, atY }, x, figure, ticks }: AxesProp
         <g key={value}>
           <line x1={atX(value)} x2={atX(value)} y1={bottom} y2={bottom + 5} />
           <text x={atX(value)} y={bottom + 19} textAnchor="middle">
-            {tickText(value)}
+            {tickText(value, x)}
           </text>
         </g>
       ))}
@@ -147,8 +148,11 @@ function yTickText(value: number, figure: AnswerFigure): string {
   return String(Number(value.toPrecision(6)));
 }
 
-function pointedText(group: AnswerGroup, figure: AnswerFigure, x: string): string {
-  const parts = [`${placeText(group, { x })}: ${spreadText(group.figure, figure.unit)}`, doneText(group)];
+function pointedText(group: AnswerGroup, figure: AnswerFigure, x: AnswerAxis): string {
+  const parts = [
+    `${placeText(group, { x, y: null })}: ${spreadText(group.figure, figure.unit)}`,
+    doneText(group),
+  ];
   if (group.is_preliminary) parts.push("no run is done yet");
   return parts.filter(Boolean).join(", ");
 }

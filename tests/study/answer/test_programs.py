@@ -1,0 +1,156 @@
+"""What the answer says of a user's own program: its metrics, their direction, and that there are none."""
+
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from contract.api.answer import Answer, FigureUnit
+from contract.api.responses import RunView
+from contract.lifecycle.state import State
+from contract.spec.experiment import ExperimentSpec
+from study.answer.answer import Choice, find_answer
+from study.answer.measures import Measures
+from tests.testing.answers import AT, a_run, experiment
+
+pytestmark = pytest.mark.ring("quick")
+
+NO_CHOICE = Choice()
+HOW_TO_LOG = (
+    "No run has reported a metric: print one and name it with `--metric`, or log it with `import bigbatch` and "
+    "`bigbatch.log(loss=...)`."
+)
+
+
+def program(values: list[Any], name: str = "lr") -> ExperimentSpec:
+    base = {"kind": "program", "command": "python train.py"}
+    return ExperimentSpec.model_validate({"name": "p", "base": base, "axes": {f"parameters.{name}": values}})
+
+
+def program_runs(spec: ExperimentSpec, *latest: Mapping[str, float | None], **changes: Any) -> list[RunView]:
+    return [
+        a_run(number, values, None, latest=newest, **changes)
+        for number, ((values, _), newest) in enumerate(zip(spec.points(), latest, strict=True))
+    ]
+
+
+def answer_of(values: list[Any], *latest: Mapping[str, float | None], **changes: Any) -> Answer:
+    spec = program(values)
+    return find_answer(spec, program_runs(spec, *latest, **changes), {}, NO_CHOICE)
+
+
+@pytest.mark.parametrize("metric", ["val/iou", "psnr", "ssim", "r2", "recall", "precision", "top5", "mAP", "roc_auc"])
+def test_figures_of_merit_are_best_at_their_highest(metric: str) -> None:
+    answer = answer_of([0.1, 0.3], {metric: 0.61}, {metric: 0.93})
+    assert answer.sentence == f"The last {metric} is highest at lr 0.3: 0.93; 0.61 at lr 0.1."
+
+
+def test_a_metric_without_a_direction_is_told_from_its_least_to_its_greatest_value() -> None:
+    answer = answer_of([0.1, 0.2, 0.3], {"quux": 0.61}, {"quux": 0.93}, {"quux": 0.7})
+    assert answer.figure
+    assert answer.figure.higher_is_better is None
+    assert answer.sentence == (
+        "The last quux goes from 0.61 at lr 0.1 to 0.93 at lr 0.2; "
+        "its name does not say whether higher or lower is better."
+    )
+    words = answer_of(["a", "b"], {"quux": 0.93}, {"quux": 0.61})
+    assert words.sentence.startswith("The last quux goes from 0.61 with b to 0.93 with a;")
+
+
+def test_the_goal_of_a_search_decides_about_its_metric() -> None:
+    document = {
+        "name": "s",
+        "base": {"kind": "program", "command": "python train.py"},
+        "search": {
+            "space": {"parameters.lr": {"kind": "choice", "values": [0.1, 0.3]}},
+            "sampler": {"kind": "grid"},
+            "metric": "quux",
+            "goal": "minimize",
+        },
+    }
+    spec = ExperimentSpec.model_validate(document)
+    runs = [
+        a_run(number, {"parameters.lr": lr}, None, latest={"accuracy": 0.5, "quux": quux})
+        for number, (lr, quux) in enumerate([(0.1, 3.0), (0.3, 2.0)])
+    ]
+    assert find_answer(spec, runs, {}, NO_CHOICE).sentence == "The last quux is lowest at lr 0.3: 2; 3 at lr 0.1."
+
+
+def test_without_a_metric_the_answer_says_how_to_log_one_and_offers_times_without_choosing_them() -> None:
+    spec = program([0.1, 0.3])
+    runs = program_runs(spec, {}, {}, ended_at=AT + timedelta(minutes=1), ran_s=60.0)
+    measures = {run.id: Measures(spec.points()[0][1], {"compute_s": 0.01}) for run in runs}
+    answer = find_answer(spec, runs, measures, NO_CHOICE)
+    assert (answer.figure, answer.sentence) == (None, HOW_TO_LOG)
+    assert [figure.name for figure in answer.figures] == ["step_s", "run_s"]
+    chosen = find_answer(spec, runs, measures, Choice(figure="run_s"))
+    assert chosen.sentence.startswith("The running time is lowest at lr 0.1: 1 min")
+
+
+def test_a_metric_that_is_no_number_in_runs_that_are_done_is_named_with_their_count() -> None:
+    answer = answer_of([0.1, 0.3, 1.0], {"train/loss": None}, {"train/loss": None}, {"train/loss": None})
+    assert answer.sentence == (
+        "3 of 3 runs reported values that are not finite (NaN or infinite): train/loss in 3 runs."
+    )
+    partly = answer_of([0.1, 0.3, 1.0], {"acc": 0.5}, {"acc": None}, {"acc": 0.7})
+    assert partly.sentence == "The last acc is highest at lr 1: 70.00 %; 50.00 % at lr 0.1."
+    assert partly.notes == ["values that are not finite (NaN or infinite) count in no mean: acc in 1 run"]
+
+
+def test_runs_whose_loss_is_no_number_are_named_though_they_are_done() -> None:
+    answer = answer_of(
+        [0.1, 0.3], {"loss": None}, {"loss": None}, diverged={"metric": "loss", "step": 3, "value": "nan"}
+    )
+    assert (answer.diverged, answer.figure) == (2, None)
+    assert answer.sentence == "2 of 2 runs reported values that are not finite (NaN or infinite): loss in 2 runs."
+
+
+def test_ended_runs_do_not_promise_a_figure() -> None:
+    runs = [a_run(0, {}, None, state=State.FAILED, latest={})]
+    spec = experiment()
+    assert find_answer(spec, runs, {}, NO_CHOICE).sentence == "No run has reported a figure: 1 of 1 failed."
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([1, "1", 2], ["1", '"1"', "2"]),
+        ([True, "true", "on"], ["true", '"true"', '"on"']),
+        ([None, "none"], ["null", '"none"']),
+        ([0, False], ["0", "off"]),
+        (["0.1234567", 0.1234567], ["0.1234567", "0.123457"]),
+        ([[1, 2], "1, 2"], ["[1, 2]", '"1, 2"']),
+    ],
+)
+def test_different_values_are_different_groups_with_different_texts(values: list[Any], texts: list[str]) -> None:
+    answer = answer_of(values, *({"loss": float(number)} for number in range(len(values))))
+    means = [group.figure.mean for group in answer.groups if group.figure]
+    assert means == [float(number) for number in range(len(values))]
+    assert [group.label for group in answer.groups] == texts
+
+
+def test_numbers_of_an_axis_have_as_many_digits_as_tell_them_apart() -> None:
+    answer = answer_of([0.1234567, 0.1234568], {"loss": 1.0}, {"loss": 2.0})
+    assert answer.sentence == "The last training loss is lowest at lr 0.1234567: 1; 2 at lr 0.1234568."
+
+
+def test_archived_runs_are_left_out_and_counted() -> None:
+    spec = program([0.1, 0.3])
+    runs = program_runs(spec, {"acc": 0.5}, {"acc": 0.9})
+    runs[1] = runs[1].model_copy(update={"archived_at": AT})
+    answer = find_answer(spec, runs, {}, NO_CHOICE)
+    assert ([group.runs for group in answer.groups], answer.archived) == ([[1]], 1)
+    runs = [run.model_copy(update={"archived_at": AT}) for run in runs]
+    assert find_answer(spec, runs, {}, NO_CHOICE).archived == 0, "an archived experiment keeps its answer"
+
+
+def test_accuracies_in_percent_are_no_shares() -> None:
+    spec = program([0.1, 0.3])
+    runs = [run.model_copy(update={"best_accuracy": 90.0 + run.id}) for run in program_runs(spec, {}, {})]
+    answer = find_answer(spec, runs, {}, NO_CHOICE)
+    assert answer.figure
+    assert (answer.figure.unit, answer.groups[0].accuracy, answer.target) == (FigureUnit.NUMBER, None, None)
+    assert answer.sentence == "The best held-out accuracy is highest at lr 0.3: 92; 91 at lr 0.1."
+    assert all(group.figure and math.isfinite(group.figure.mean) for group in answer.groups)
