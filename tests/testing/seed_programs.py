@@ -94,7 +94,7 @@ def _advance(db: Session, run: Run, step: int, **more: float) -> None:
     """Start a run and store its points up to `step`, with `more` values at the last one."""
     for state in TO_RUNNING:
         move(db, run, state)
-    events = [*_measure(run, step), *([Points(attempt=1, at=0.0, step=step, values=more)] if more else [])]
+    events = [*_measure(run, step), *([Points(attempt=1, at=0.0, step=step, values={**more})] if more else [])]
     points.put(db, run.id, events)
     latest: dict[str, float | None] = {}
     for event in events:

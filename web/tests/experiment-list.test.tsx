@@ -40,8 +40,8 @@ test("an experiment without an accuracy says whether one can still come", async 
   listing([anExperiment(none), anExperiment(ended)]);
   openPage("/");
   const row = async (name: string) => (await screen.findByRole("link", { name })).closest("li");
-  expect(await row("a grid")).toHaveTextContent("no accuracy yet");
-  expect(await row("an ended grid")).toHaveTextContent("no accuracy measured");
+  expect(await row("a grid")).toHaveTextContent("no metric yet");
+  expect(await row("an ended grid")).toHaveTextContent("no metric reported");
 });
 
 test("an experiment of programs has the best value of a metric, and the number of diverged runs", async () => {

@@ -220,3 +220,18 @@ test("the stacks of the ranks are open after a stall, and asked for on a click o
     unmount();
   }
 });
+
+test.each([
+  ["srun", 1, "1 rank on this machine"],
+  ["torchrun", 4, "torchrun, 4 ranks on this machine"],
+  ["plain", 1, "plain, 1 process on this machine"],
+] as const)(
+  "a program of launcher %s on this machine is not said to run by Slurm",
+  async (launcher, world, text) => {
+    const resources = { kind: "local", ranks_per_node: world } as ProgramSpec["resources"];
+    program({ world }, { launcher, resources });
+  openPage("/runs/7");
+    const panel = await screen.findByRole("region", { name: "Program" });
+    expect(panel).toHaveTextContent(`Launcher${text}Folder`);
+  },
+);

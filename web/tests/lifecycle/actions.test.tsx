@@ -244,6 +244,7 @@ test("further values of an axis and a point become runs, and a text that cannot 
   openPage("/experiments/3");
   await choose("Add runs…");
   await userEvent.type(screen.getByRole("textbox", { name: "parameters.lr" }), "0.4, 0.8");
+  expect(screen.getByText(/^as \{"parameters.lr":/)).toBeVisible(); // of this experiment, and no field of the engine
   await userEvent.type(screen.getByLabelText("A point outside the grid"), "lr");
   expect(screen.getByText('an object in JSON, as {"batch": 2048}')).toBeVisible();
   expect(screen.getByRole("button", { name: "Add runs" })).toBeDisabled();

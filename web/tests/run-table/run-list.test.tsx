@@ -19,7 +19,11 @@ const aRow = { ...aRun(), cells: [] };
 
 function someRuns(count = 3) {
   const runs = Array.from({ length: count }, (_, index) =>
-    aRun({ id: index + 1, values: { batch: 64 * (index + 1) }, state: index === 1 ? "failed" : "done" }),
+    aRun({
+      id: index + 1,
+      values: { batch: 64 * (index + 1), loss: 0.5 },
+      state: index === 1 ? "failed" : "done",
+    }),
   );
   return new Service({
     "GET /runs/names": () => ({ names: NAMES }),

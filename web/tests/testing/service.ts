@@ -41,7 +41,7 @@ export class Service {
     const problem = this.refused[key];
     if (problem) return Promise.resolve(Response.json(problem, { status: problem.status }));
     const found = this.answers[key] ?? this.tableOfExperiment(key, url);
-    const headers = this.date ? { date: this.date.toUTCString() } : {};
+    const headers: HeadersInit = this.date ? [["date", this.date.toUTCString()]] : [];
     if (found) return Response.json(await found(url), { headers });
     const absent = { code: "not_found", detail: `there is no ${key}`, errors: [] };
     return Promise.resolve(Response.json(absent, { status: 404 }));

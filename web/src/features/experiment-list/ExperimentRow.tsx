@@ -1,7 +1,7 @@
 /** A row of the list: an experiment's name, progress and best accuracy. */
 import { Link } from "wouter";
 import type { ExperimentView } from "@/shared/api/types";
-import { formatNumber, formatShare } from "@/shared/format/number";
+import { formatShare } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
@@ -24,7 +24,8 @@ export function ExperimentRow({ experiment, filter }: Props) {
   const { id, name, description, state, counts, progress, steps } = experiment;
   const now = useNow(10_000);
   const series = keySeries(experiment.series, 1)[0] ?? HELDOUT_ACCURACY;
-  const shown = experiment.best_accuracy === null ? series : HELDOUT_ACCURACY;
+  const { best: own } = experiment;
+  const shown = experiment.best_accuracy === null ? (own?.name ?? series) : HELDOUT_ACCURACY;
   return (
     <li className={styles.experiment}>
       <div className={styles.experimentName}>
@@ -60,30 +61,27 @@ export function ExperimentRow({ experiment, filter }: Props) {
   );
 }
 
-/** The best accuracy of the runs; of runs that report none, the best value of a metric, or the name of the curve. */
+/** The best accuracy of the runs, else the best value of their own metric, else the name of the curve. */
 function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
   const best = experiment.best_accuracy;
-  if (best === null && experiment.best) {
-    return (
-      <p className={styles.experimentBest}>
-        <span className={styles.accuracy}>{formatNumber(experiment.best.value)}</span>
-        <span className="small muted"> best {experiment.best.name}</span>
-      </p>
-    );
-  }
   const isAccuracy = series === HELDOUT_ACCURACY;
+  const own = isAccuracy ? null : experiment.best;
   return (
     <p className={styles.experimentBest}>
       {isAccuracy && <span className={styles.accuracy}>{formatShare(best)}</span>}
-      <span className="small muted">
+      {own && <span className={styles.accuracy}>{seriesKind(own.name).format(own.value)}</span>}
+      <span
+        className={classNames("small muted", styles.metricName)}
+        title={isAccuracy ? undefined : seriesKind(series).title}
+      >
         {" "}
         {isAccuracy
           ? best === null
             ? hasEnded(experiment.state)
-              ? "no accuracy measured"
-              : "no accuracy yet"
+              ? "no metric reported"
+              : "no metric yet"
             : "best held-out"
-          : seriesKind(series).title}
+          : `${own ? "best " : ""}${seriesKind(series).title}`}
       </span>
     </p>
   );

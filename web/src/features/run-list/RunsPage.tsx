@@ -14,7 +14,14 @@ import { useFieldNames } from "@/shared/run-table/api/useFieldNames";
 import type { Asked } from "@/shared/run-table/api/useRunTable";
 import { columnOf, RunLink } from "@/shared/run-table/cells";
 import { ColumnMenu } from "@/shared/run-table/ColumnMenu";
-import { DEFAULT_COLUMNS, isFigure, isKnown, metricOf, nextSort } from "@/shared/run-table/columns";
+import {
+  columnsOfRows,
+  defaultColumns,
+  isFigure,
+  isKnown,
+  metricOf,
+  nextSort,
+} from "@/shared/run-table/columns";
 import { QueryField } from "@/shared/run-table/query/QueryField";
 import { RunTable } from "@/shared/run-table/RunTable";
 import { type RowSelection, useRowSelection } from "@/shared/run-table/useRowSelection";
@@ -58,13 +65,14 @@ export function RunsPage() {
 function useShown(state: TableState) {
   const { names, isKnown: hasNames } = useFieldNames();
   const { where, q, sort, archived, group } = state;
-  const wanted = state.columns ?? DEFAULT_COLUMNS;
+  const wanted = state.columns ?? defaultColumns(names);
   // the rows and the names of the fields are asked for at the same time, so the service leaves out what no run has
   const asked: Asked = { where, q, sort, columns: wanted, archived, skipUnknown: true };
   const known = hasNames ? wanted.filter((column) => isKnown(column, names)) : null;
   const groups = group.length && known ? groupsOf(state, known, names) : null;
-  const { error, columns } = useFirstAnswer(asked, group.length > 0, groups);
-  return { asked, groups, error, columns: known ?? columns ?? [] };
+  const { error, page } = useFirstAnswer(asked, group.length > 0, groups);
+  const columns = known ?? page?.columns.map(({ name }) => name) ?? [];
+  return { asked, groups, error, columns: state.columns ? columns : columnsOfRows(columns, page) };
 }
 
 function groupsOf(state: TableState, columns: string[], names: FieldName[]): AskedGroups {

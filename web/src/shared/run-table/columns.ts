@@ -1,8 +1,9 @@
 /** The columns of the table of runs: their titles, formats and first orders, by the names of their fields. */
-import type { FieldName, TableRow } from "@/shared/api/types";
+import type { FieldName, TablePage, TableRow } from "@/shared/api/types";
 import { formatCount, formatNumber, formatPercent, MISSING } from "@/shared/format/number";
 import { formatAge, formatDuration } from "@/shared/format/time";
-import { seriesKind } from "@/shared/series/catalog";
+import { hasCurve, isOfEngine, seriesKind } from "@/shared/series/catalog";
+import { keySeries } from "@/shared/series/keySeries";
 
 export type Cell = TableRow["cells"][number];
 
@@ -11,19 +12,48 @@ export interface ColumnKind {
   metric: string | null;
 }
 
-/** Columns of a table for which the reader has chosen none; those that no run has are left out. */
-export const DEFAULT_COLUMNS = [
-  "name",
-  "state",
-  "owner",
-  "tag",
-  "batch",
-  "optimizer",
-  "loss",
-  "best(heldout_accuracy)",
-  "duration",
-  "created",
-];
+const FIRST_COLUMNS = ["name", "state", "owner", "tag"];
+const ALWAYS = new Set(["name", "state"]);
+const ENGINE_COLUMNS = ["batch", "optimizer", "loss", "best(heldout_accuracy)"];
+const LAST_COLUMNS = ["duration", "created"];
+const PARAMETER = "parameters.";
+const MOST_PARAMETERS = 12; // of programs: those that differ between rows are shown
+const OWN_METRICS = 2;
+
+/** Return the columns that are asked for where the reader has chosen none: what runs of the engine and programs have. */
+export function defaultColumns(names: FieldName[]): string[] {
+  const fields = names.filter(({ is_metric }) => !is_metric).map(({ name }) => name);
+  const metrics = names.filter(({ is_metric }) => is_metric).map(({ name }) => name);
+  const own = metrics.filter((name) => hasCurve(name, true) && !isOfEngine(name));
+  return [
+    ...[...FIRST_COLUMNS, ...ENGINE_COLUMNS],
+    ...fields.filter((name) => name.startsWith(PARAMETER)).slice(0, MOST_PARAMETERS),
+    ...keySeries(own, OWN_METRICS).map((name) => figureOf("best", name)),
+    ...LAST_COLUMNS,
+  ];
+}
+
+/**
+ * Return the default columns that say something of these rows: those with a value in any of them.
+ *
+ * Of the parameters of programs it is those with several values.
+ */
+export function columnsOfRows(columns: string[], page: TablePage | null): string[] {
+  if (!page?.rows.length) return columns.filter((column) => !column.startsWith(PARAMETER));
+  return columns.filter((column) => {
+    const place = page.columns.findIndex(({ name }) => name === column);
+    const values = new Set(page.rows.map(({ cells }) => JSON.stringify(cells[place] ?? null)));
+    if (ALWAYS.has(column)) return true;
+    if (column.startsWith(PARAMETER)) return values.size > 1;
+    return values.size > 1 || !(values.has("null") || values.has('""'));
+  });
+}
+
+/** Return the field of a metric's figure: "best(val/loss)". */
+export function figureOf(figure: string, metric: string): string {
+  return `${figure}(${/^[a-z_][\w./-]*$/i.test(metric) ? metric : `\`${metric}\``})`;
+}
+
 const TITLES = new Map([
   ["name", "experiment"],
   ["experiment", "experiment id"],
@@ -60,6 +90,7 @@ export function titleOf(column: string): string {
   if (found)
     return `${found[1] === "last" ? "" : `${found[1] ?? ""} `}${seriesTitle(metricOf(column) ?? "")}`;
   if (column === "loss") return "loss";
+  if (column.startsWith(PARAMETER)) return column.slice(PARAMETER.length);
   return TITLES.get(column) ?? (column.split(".").at(-1) === "kind" ? column.replace(".kind", "") : column);
 }
 

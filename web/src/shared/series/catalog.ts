@@ -110,6 +110,11 @@ function ownKind(name: string): SeriesKind {
   return { name, title: name, format: formatNumber, logarithmic: true, noisy: true };
 }
 
+/** Return whether a series is one that the engine reports, with a title and a format of its own. */
+export function isOfEngine(name: string): boolean {
+  return BY_NAME.has(baseOf(name));
+}
+
 /** Return "Compute, s". */
 export function titleWithUnit({ title, unit }: SeriesKind): string {
   return unit ? `${title}, ${unit}` : title;

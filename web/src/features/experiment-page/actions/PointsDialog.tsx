@@ -7,7 +7,7 @@ import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
 import { pluralize } from "@/shared/format/number";
 import { useAddPoints } from "../api/useAddPoints";
-import { POINT, readTexts } from "./pointTexts";
+import { examplePoint, POINT, readTexts } from "./pointTexts";
 
 interface Props {
   experiment: ExperimentDetail;
@@ -55,7 +55,7 @@ export function PointsDialog({ experiment, refresh, onCancel, onResult }: Props)
       {paths.map((path) =>
         field(path, path, `further values, as 0.1, 0.2; now ${valuesOf(experiment, path)}`),
       )}
-      {field(POINT, "A point outside the grid", 'as {"batch": 2048, "seed": 1}')}
+      {field(POINT, "A point outside the grid", `as ${JSON.stringify(examplePoint(experiment.spec))}`)}
     </Dialog>
   );
 }

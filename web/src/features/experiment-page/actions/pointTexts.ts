@@ -1,8 +1,20 @@
 /** Values of axes and points as a reader types them. */
+import type { ExperimentDetail } from "@/shared/api/types";
 
 import { ownValue } from "@/shared/api/own";
 
 export const POINT = " point"; // no axis has this name
+
+type Spec = ExperimentDetail["spec"];
+
+/** Return a point with fields of this experiment: of its axes, else a parameter of its program. */
+export function examplePoint({ axes, base }: Spec): Record<string, unknown> {
+  const varied = Object.entries(axes).map(([path, values]) => [path, values.at(-1)] as const);
+  if (varied.length) return Object.fromEntries(varied.slice(0, 2));
+  if (base?.kind !== "program") return { batch: 2048, seed: 1 };
+  const [first] = Object.entries(base.parameters).filter(([, value]) => typeof value !== "object");
+  return first ? { [`parameters.${first[0]}`]: first[1] } : { "resources.minutes": 120 };
+}
 
 /** Return the points of the texts, the error of each text that cannot be read, and whether there is nothing to add. */
 export function readTexts(texts: Record<string, string>, paths: string[]) {

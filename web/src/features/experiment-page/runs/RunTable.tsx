@@ -9,7 +9,7 @@ import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
 import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
 import { StateCell, stateText } from "@/shared/run-table/cells";
-import { nextSort } from "@/shared/run-table/columns";
+import { figureOf, nextSort } from "@/shared/run-table/columns";
 import { type RunColumn, RunTable as Table } from "@/shared/run-table/RunTable";
 import { useRowSelection } from "@/shared/run-table/useRowSelection";
 import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
@@ -107,7 +107,7 @@ function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[])
 function metricColumn(name: string): RunColumn {
   const { title, format } = seriesKind(name);
   return {
-    ...{ field: `last(${inside(name)})`, title: name === LOSS ? "Loss" : title, width: 110, isNumeric: true },
+    ...{ field: figureOf("last", name), title: name === LOSS ? "Loss" : title, width: 110, isNumeric: true },
     render: (_, cell) => format(typeof cell === "number" ? cell : null),
   };
 }
@@ -123,9 +123,4 @@ function bestColumn(best: number | null): RunColumn {
       </span>
     ),
   };
-}
-
-/** A metric's name inside the brackets of a figure. */
-function inside(name: string): string {
-  return /^[a-z_][\w./-]*$/i.test(name) ? name : `\`${name}\``;
 }

@@ -1,6 +1,6 @@
 /** What a program wrote into the run's folder, each file with a link that downloads it, and the jobs it submitted. */
 import type { RunDetail, RunFiles } from "@/shared/api/types";
-import { formatCount } from "@/shared/format/number";
+import { formatCount, pluralize } from "@/shared/format/number";
 import { formatBytes } from "@/shared/format/quantities";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
@@ -28,11 +28,9 @@ export function FilePanel({ run }: { run: RunDetail }) {
                 <th scope="col">Written</th>
               </tr>
             </thead>
-            <tbody>
-              {items.map((item) => (
-                <Row key={item.path} runId={run.id} item={item} now={now} />
-              ))}
-            </tbody>
+            {foldersOf(items).map(([path, files]) => (
+              <Folder key={path} runId={run.id} {...{ path, files, now }} />
+            ))}
           </table>
         </ScrollRegion>
       )}
@@ -51,13 +49,52 @@ export function FilePanel({ run }: { run: RunDetail }) {
   );
 }
 
-function Row({ runId, item, now }: { runId: number; item: RunFiles["items"][number]; now: number }) {
+type Item = RunFiles["items"][number];
+
+/** Return the files by their folders, in the order of the newest file of each; "" is the run's own folder. */
+function foldersOf(items: Item[]): [string, Item[]][] {
+  const folders = new Map<string, Item[]>();
+  for (const item of items) {
+    const folder = item.path.slice(0, Math.max(0, item.path.lastIndexOf("/")));
+    folders.set(folder, [...(folders.get(folder) ?? []), item]);
+  }
+  return [...folders];
+}
+
+interface FolderProps {
+  runId: number;
+  path: string;
+  files: Item[];
+  now: number;
+}
+
+function Folder({ runId, path, files, now }: FolderProps) {
+  const size = files.reduce((sum, file) => sum + file.size_bytes, 0);
+  return (
+    <tbody>
+      {path && (
+        <tr className={styles.folderRow}>
+          <th scope="rowgroup">
+            {path}/ <span className="small muted">{pluralize(files.length, "file")}</span>
+          </th>
+          <td className={styles.fileFact}>{formatBytes(size)}</td>
+          <td />
+        </tr>
+      )}
+      {files.map((item) => (
+        <Row key={item.path} {...{ runId, item, now }} isBelow={path !== ""} />
+      ))}
+    </tbody>
+  );
+}
+
+function Row({ runId, item, now, isBelow }: { runId: number; item: Item; now: number; isBelow: boolean }) {
   const path = item.path.split("/").map(encodeURIComponent).join("/");
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" className={classNames(isBelow && styles.fileOfFolder)}>
         <a href={serviceAddress(`/api/v1/runs/${runId}/files/${path}`)} download>
-          {item.path}
+          {item.path.slice(item.path.lastIndexOf("/") + 1)}
         </a>
       </th>
       <td className={styles.fileFact}>{formatBytes(item.size_bytes)}</td>
