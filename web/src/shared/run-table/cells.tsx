@@ -11,8 +11,8 @@ import { type Cell, cellText, metricOf, titleOf } from "./columns";
 import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 
-const WIDTHS: Record<string, number> = { name: 120, state: 130, tag: 80, owner: 70, created: 100 };
-const NUMBER_PX = 90;
+const WIDTHS: Record<string, number> = { name: 115, state: 130, tag: 75, owner: 70, created: 100 };
+const NUMBER_PX = 85;
 const TEXT_PX = 80;
 
 /** Return the column of a field. */
