@@ -39,8 +39,8 @@ function textOf(field: string, row: TableRow, cell: Cell): string {
 }
 
 /** Return what the cell of the state shows, in the width that it takes. */
-export function stateText({ state, reason }: TableRow): string {
-  return `    ${state}${hasReason(state) && reason ? ` ${reason}` : ""}`;
+export function stateText({ state, reason, diverged }: TableRow): string {
+  return `    ${state}${diverged ? "     diverged" : ""}${hasReason(state) && reason ? ` ${reason}` : ""}`;
 }
 
 function hasReason(state: TableRow["state"]): boolean {
