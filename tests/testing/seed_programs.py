@@ -90,7 +90,7 @@ def seed_programs(engine: Engine, root: Path) -> dict[str, int]:
         return found | dict(zip(names, ids, strict=True))
 
 
-def _advance(db: Session, run: Run, step: int, **more: float) -> None:
+def _advance(db: Session, run: Run, step: int, **more: float | None) -> None:
     """Start a run and store its points up to `step`, with `more` values at the last one."""
     for state in TO_RUNNING:
         move(db, run, state)

@@ -230,7 +230,7 @@ test.each([
   async (launcher, world, text) => {
     const resources = { kind: "local", ranks_per_node: world } as ProgramSpec["resources"];
     program({ world }, { launcher, resources });
-  openPage("/runs/7");
+    openPage("/runs/7");
     const panel = await screen.findByRole("region", { name: "Program" });
     expect(panel).toHaveTextContent(`Launcher${text}Folder`);
   },

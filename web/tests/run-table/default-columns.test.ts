@@ -20,16 +20,17 @@ test("the default columns have the parameters and the quality of programs, besid
   ];
   expect(defaultColumns(names)).toEqual([
     ...[...engine, "parameters.lr", "parameters.seed"],
-    ...["best(val/accuracy)", "best(`val loss`)", ...last],
+    ...["best(val/accuracy)", ...last],
   ]);
+  expect(defaultColumns(["train loss", "val loss"].map(metric))).toContain("best(`val loss`)");
   expect(titleOf("parameters.lr")).toBe("lr");
 });
 
 test("of the default columns those with a value are shown, and of parameters those that differ", () => {
-  const columns = ["name", "owner", "batch", "loss", "parameters.lr", "parameters.epochs"];
+  const columns = ["name", "owner", "batch", "loss", "parameters.lr", "parameters.epochs", "parameters.net"];
   const rows = [
-    ["a", "", null, 0.5, 0.1, 3],
-    ["a", "", null, null, 0.2, 3],
+    ["a", "", null, 0.5, 0.1, 3, null],
+    ["a", "", null, null, 0.2, 3, "resnet"],
   ];
   expect(columnsOfRows(columns, page(columns, rows))).toEqual(["name", "loss", "parameters.lr"]);
   expect(columnsOfRows(columns, null)).toEqual(["name", "owner", "batch", "loss"]);

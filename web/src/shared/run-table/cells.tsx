@@ -11,8 +11,8 @@ import { type Cell, cellText, metricOf, titleOf } from "./columns";
 import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 
-const WIDTHS = new Map(Object.entries({ name: 120, state: 130, tag: 80, owner: 70, created: 100 }));
-const NUMBER_PX = 90;
+const WIDTHS = new Map(Object.entries({ name: 115, state: 130, tag: 75, owner: 70, created: 100 }));
+const NUMBER_PX = 85;
 const TEXT_PX = 80;
 
 /** Return the column of a field. */
@@ -39,8 +39,8 @@ function textOf(field: string, row: TableRow, cell: Cell): string {
 }
 
 /** Return what the cell of the state shows, in the width that it takes. */
-export function stateText({ state, reason }: TableRow): string {
-  return `    ${state}${hasReason(state) && reason ? ` ${reason}` : ""}`;
+export function stateText({ state, reason, diverged }: TableRow): string {
+  return `    ${state}${diverged ? "     diverged" : ""}${hasReason(state) && reason ? ` ${reason}` : ""}`;
 }
 
 function hasReason(state: TableRow["state"]): boolean {

@@ -20,10 +20,10 @@ export function columnWidths(
   available: number,
 ): number[] {
   const rows = rowsOfPages(items);
-  const least = columns.map(({ title, width }) => Math.max(width, pixels(title.length, ARROW_PX)));
+  const least = columns.map(({ title, width }) => Math.max(width, pixels(inTwoLines(title), ARROW_PX)));
   const wanted = columns.map((column, place) => {
     const longest = longestText(column, data, rows);
-    return Math.max(least[place] ?? 0, pixels(longest));
+    return Math.max(least[place] ?? 0, pixels(column.title.length, ARROW_PX), pixels(longest));
   });
   const excess = sum(wanted) + FIRST_WIDTH - available;
   const slack = sum(wanted) - sum(least);
@@ -44,6 +44,15 @@ function rowsOfPages(items: { index: number }[]): number[] {
   const [first, last] = [items[0]?.index ?? 0, items.at(-1)?.index ?? 0];
   const begin = first - (first % PAGE);
   return Array.from({ length: last - (last % PAGE) + PAGE - begin }, (_, place) => begin + place);
+}
+
+/** Return the characters of the longer line of a heading in two lines: where there is no space for one. */
+function inTwoLines(title: string): number {
+  const words = title.split(" ");
+  const breaks = words.map((_, place) =>
+    Math.max(words.slice(0, place).join(" ").length, words.slice(place).join(" ").length),
+  );
+  return Math.min(title.length, ...breaks);
 }
 
 function pixels(characters: number, more = 0): number {

@@ -18,17 +18,18 @@ const ENGINE_COLUMNS = ["batch", "optimizer", "loss", "best(heldout_accuracy)"];
 const LAST_COLUMNS = ["duration", "created"];
 const PARAMETER = "parameters.";
 const MOST_PARAMETERS = 12; // of programs: those that differ between rows are shown
-const OWN_METRICS = 2;
+const TRAINING = /^train/i;
 
 /** Return the columns that are asked for where the reader has chosen none: what runs of the engine and programs have. */
 export function defaultColumns(names: FieldName[]): string[] {
   const fields = names.filter(({ is_metric }) => !is_metric).map(({ name }) => name);
   const metrics = names.filter(({ is_metric }) => is_metric).map(({ name }) => name);
   const own = metrics.filter((name) => hasCurve(name, true) && !isOfEngine(name));
+  const heldOut = own.filter((name) => !TRAINING.test(name));
   return [
     ...[...FIRST_COLUMNS, ...ENGINE_COLUMNS],
     ...fields.filter((name) => name.startsWith(PARAMETER)).slice(0, MOST_PARAMETERS),
-    ...keySeries(own, OWN_METRICS).map((name) => figureOf("best", name)),
+    ...keySeries([...heldOut, ...own], 1).map((name) => figureOf("best", name)),
     ...LAST_COLUMNS,
   ];
 }
@@ -42,10 +43,9 @@ export function columnsOfRows(columns: string[], page: TablePage | null): string
   if (!page?.rows.length) return columns.filter((column) => !column.startsWith(PARAMETER));
   return columns.filter((column) => {
     const place = page.columns.findIndex(({ name }) => name === column);
-    const values = new Set(page.rows.map(({ cells }) => JSON.stringify(cells[place] ?? null)));
-    if (ALWAYS.has(column)) return true;
-    if (column.startsWith(PARAMETER)) return values.size > 1;
-    return values.size > 1 || !(values.has("null") || values.has('""'));
+    const cells = page.rows.map((row) => row.cells[place] ?? "").filter((cell) => cell !== "");
+    const isVaried = new Set(cells.map((cell) => JSON.stringify(cell))).size > 1;
+    return ALWAYS.has(column) || (column.startsWith(PARAMETER) ? isVaried : cells.length > 0);
   });
 }
 
