@@ -101,14 +101,14 @@ def test_a_run_that_was_deleted_before_its_experiment_stays_deleted(context: Con
     mark(context, ended[0])
     mark(context)
     with snapshot(context.engine) as db:
-        found = undo.deletions(db, 0, 10)
+        found = undo.deletions(db, None, 10)
     assert [(one.kind, one.id, one.runs) for one in found] == [("experiment", 1, 2)]
     with pytest.raises(NotRestorableError, match="restore the experiment first"):
         restore(context, ended[0])
     assert restore(context) == 2
     assert shown(context) == ended[1:]
     with snapshot(context.engine) as db:
-        found = undo.deletions(db, 0, 10)
+        found = undo.deletions(db, None, 10)
     assert [(one.kind, one.id, one.runs) for one in found] == [("run", ended[0], 1)]
     assert restore(context, ended[0]) == 1
     assert (restore(context, ended[0]), shown(context)) == (0, ended)
