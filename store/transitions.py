@@ -203,7 +203,8 @@ def queue_ended(
     removals = dict.fromkeys(("points_removed_at", "history_removed_at"))
     change = {**nothing, **removals, "retries_after": Run.attempt, **(columns or {})}
     _move_locked(db, run_ids, old, State.QUEUED, reason, change)
-    store_divergences(db, run_ids)  # one that only the reason showed is gone
+    diverged = select(Run.id).where(Run.id.in_(run_ids), Run.diverged.is_not(None))
+    store_divergences(db, list(db.scalars(diverged)))  # one that only the reason showed is gone
 
 
 def queued_with_stop_request() -> tuple[ColumnElement[bool], ...]:

@@ -9,6 +9,7 @@ from api.errors import Invalid
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.dotted_paths import known_path
+from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import PARAMETERS
 from contract.validation import ValidationIssue, issues_of
@@ -25,12 +26,16 @@ def grown_grid(stored: dict[str, Any], axes: dict[str, list[Any]]) -> Experiment
     issues = [ValidationIssue(path=f"axes.{path}", message=_no_axis(path, known)) for path in axes if path not in known]
     if issues:
         raise Invalid("the points are not valid", issues)
-    further = {path: [value for value in axes.get(path, []) if value not in values] for path, values in known.items()}
-    grown = {path: [*values, *further[path]] for path, values in known.items()}
+    grown = {path: [*values, *_further(values, axes.get(path, []))] for path, values in known.items()}
     try:
         return ExperimentSpec.model_validate({**stored, "axes": grown})
     except ValidationError as error:
         raise Invalid("the points are not valid", issues_of(error)) from error
+
+
+def _further(known: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
+    keys = set(map(value_key, known))
+    return [value for value in asked if value_key(value) not in keys]
 
 
 def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple[Values, AnyRun]]:

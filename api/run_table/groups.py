@@ -1,6 +1,6 @@
 """Groups of the table of runs: mean, deviation and range of figures over the runs with equal values in some fields."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -73,12 +73,15 @@ def get_run_groups(
     count, found = grouped(db, *selected.conditions(db), by=keys, fields=fields)
     groups = [Group(key, members) for key, members in found.items()]
     sort_groups(groups, sort, by=by, figures=figure)
+    texts = {(place, value) for key in found for place, value in enumerate(key) if isinstance(value, str)}
     return RunGroups(
         total=len(groups),
         runs=count,
         by=[column_of(name, field) for name, field in zip(by, keys, strict=True)],
         columns=columns,
-        groups=[_shown(by, group, len(figure), selected.where) for group in groups[:limit]],
+        groups=[
+            _shown(group, query_of(by, group.values, selected.where, texts), len(figure)) for group in groups[:limit]
+        ],
     )
 
 
@@ -97,12 +100,12 @@ def _check(by: Sequence[str], keys: Sequence[Field], columns: Sequence[TableColu
         raise Invalid("the groups are not valid", issues)
 
 
-def _shown(by: Sequence[str], group: Group, figures: int, where: str | None) -> RunGroup:
+def _shown(group: Group, where: str | None, figures: int) -> RunGroup:
     return RunGroup(
         values=[shown(value) for value in group.values],
         count=group.members.runs,
         figures=[_figure(numbers_of(group, at)) for at in range(figures)],
-        where=query_of(by, group.values, where),
+        where=where,
     )
 
 
@@ -115,9 +118,17 @@ def _figure(numbers: Sequence[float]) -> GroupFigure | None:
     )
 
 
-def query_of(by: Sequence[str], key: Key, where: str | None) -> str | None:
-    """Return the query for the runs of a group among those of `where`; None if it is too long to be asked."""
+def query_of(by: Sequence[str], key: Key, where: str | None, texts: Collection[tuple[int, str]]) -> str | None:
+    """Return the query for the runs of a group among those of `where`; None if it is too long to be asked.
+
+    A number in a query finds the text that reads so as well: where this is one of `texts`, the values of other groups
+    by their places, the query excludes it.
+    """
     parts = [f"({where.strip()})"] if where and where.strip() else []
-    parts += [f"{name} = {written_value(value)}" for name, value in zip(by, key, strict=True)]
+    for place, (name, value) in enumerate(zip(by, key, strict=True)):
+        written = written_value(value)
+        parts.append(f"{name} = {written}")
+        if isinstance(value, int | float) and (place, written) in texts:
+            parts.append(f"{name} != {written_value(written)}")
     found = " and ".join(parts)
     return found if len(found) <= MAX_QUERY else None

@@ -26,6 +26,7 @@ class Diverged(DescribedModel):
     value: str | None = Field(default=None, examples=["nan"])
     """The metric's newest value: `nan`, `inf` or `-inf`; null without a metric."""
 
+    # mypy takes no decorator above a property, which pydantic needs here
     @computed_field(examples=["train/loss is nan from step 120 on"])  # type: ignore[prop-decorator]
     @property
     def sentence(self) -> str:

@@ -106,14 +106,15 @@ def store_divergences(db: Session, run_ids: Sequence[int]) -> None:
         assert step is not None
         assert word is not None
         ends.setdefault(run_id, []).append((step, name != LOSS, name, word))
-    for run_id, state, reason, step in db.execute(
-        select(Run.id, Run.state, Run.reason, Run.step).where(Run.id.in_(run_ids))
+    for run_id, state, reason, step, stored in db.execute(
+        select(Run.id, Run.state, Run.reason, Run.step, Run.diverged).where(Run.id.in_(run_ids))
     ).all():
         found = divergence_of(reason, step) if state is State.FAILED else None
         if run_id in ends:
             first, _, name, word = min(ends[run_id])
             found = Diverged(metric=name, step=first, value=word)
-        db.execute(update(Run).where(Run.id == run_id).values(diverged=found))
+        if found != stored:
+            db.execute(update(Run).where(Run.id == run_id).values(diverged=found))
 
 
 def read_means(db: Session, run_ids: Sequence[int], names: Sequence[str]) -> dict[int, dict[str, float]]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any
 
-from sqlalchemy import Float, case, cast, func, literal, select
+from sqlalchemy import Float, bindparam, case, cast, func, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import FunctionElement
@@ -68,12 +68,16 @@ class BuiltIn:
 IN_UTC = "; a query's time is UTC, unless it names its zone: 2026-11-26T08:00+01:00"
 CURRENT_START = select(Job.started_at).where(Job.id == Run.current_job_id).correlate(Run).scalar_subquery()
 YES_OR_NO = ("true", "false")
+MOMENT = "table_moment"
 STEP_NAME = select(Step.name).where(Step.id == Run.step_id).scalar_subquery()
 
 
 def built_ins() -> dict[str, BuiltIn]:
-    """Return the columns that every run has; those that count the time use the present moment."""
-    moment = literal(now(), UtcDateTime())
+    """Return the columns that every run has; those that count the time use the present moment.
+
+    A statement may be given another moment by the parameter MOMENT.
+    """
+    moment = bindparam(MOMENT, now(), UtcDateTime())
     ended = func.coalesce(Run.ended_at, moment)
     begun = func.coalesce(Run.started_at, ended)
     # what an attempt that goes on has run so far is added to the attempts before it

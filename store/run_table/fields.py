@@ -18,6 +18,7 @@ from store.run_table.spec_fields import ExperimentField, RunField
 
 LAST = "last"  # the only figure that may be NaN or infinite
 FIGURES: Mapping[str, str] = {"last": LAST, "min": "least", "max": "most", "mean": "mean"}
+MOST_ENDS = 20  # paths that end alike: the condition of SQL grows with their square
 BEST = "best"  # the greatest or the least value, by the metric's name
 
 
@@ -56,8 +57,11 @@ def find_field(db: Session, name: Name) -> Field:
 
     A name is a column that every run has; else it stands in each run for the first of these that the run has: a field
     of its spec, `.kind` of a choice (`optimizer` for `optimizer.kind`), a parameter of a program (`lr` for
-    `parameters.lr`), a field of the spec whose path ends so (`rate` for `schedule.rate`) if that is the only one, the
-    last value of a metric. So a spec or a metric of another run never changes what the name means for this one.
+    `parameters.lr`), a field of the spec whose path ends so (`rate` for `schedule.rate`; those of the engine before
+    parameters, then by the alphabet), the last value of a metric. What the engine measures stands for no path that ends
+    so. So another run never changes which value of a run the name means. It may make the name one that is refused:
+    several paths end so, nothing else has the name, and not just one of them is the engine's; or MOST_ENDS are
+    exceeded.
     """
     if name.figure is not None:
         return _metric_field(db, name, name.figure)
@@ -67,29 +71,32 @@ def find_field(db: Session, name: Name) -> Field:
         return column
     if name.text in ALIASES:
         return SpecField(ALIASES[name.text])
-    paths = _paths_of(db, name.text)
     metrics = [MetricField(name.text, LAST)] if _has_metric(db, name.text) else []
+    paths = _paths_of(db, name, is_metric=bool(metrics))
     found: tuple[SpecField | MetricField, ...] = (*(SpecField(path) for path in paths), *metrics)
     if not found:
         raise QueryError(_unknown(db, name.text), name.place)
     return found[0] if len(found) == 1 else FirstOf(found)
 
 
-def _paths_of(db: Session, text: str) -> list[str]:
-    """Return the paths of specs for which a name stands, the first one first."""
+def _paths_of(db: Session, name: Name, *, is_metric: bool) -> list[str]:
+    """Return the paths of specs for which a name stands, the first one first; raise QueryError if that is not clear."""
+    text = name.text
     # `loss` is what the engine measures, and not `loss.kind`
-    names = [text] if text in KNOWN else [text, f"{text}.kind"]
-    of_specs = [path for path in names if _has_path(db, path)]
+    exact = [text] if text in KNOWN else [text, f"{text}.kind"]
+    of_specs = [path for path in exact if _has_path(db, path)]
     parameter = f"{PARAMETERS}{text}"
-    of_parameters = [parameter] if _has_path(db, parameter) else []
-    if of_specs:
-        return [*of_specs, *of_parameters]
+    sure = [*of_specs, *([parameter] if _has_path(db, parameter) else [])]
+    if text in KNOWN or text.startswith(PARAMETERS):
+        return sure
     ends = [path for path in spec_paths(db) if path.endswith(f".{text}") and path != parameter]
-    # those of the engine first: a program's parameters are named by their user
-    for mine in ([path for path in ends if not path.startswith(PARAMETERS)], ends):
-        if len(mine) == 1:
-            return [*of_parameters, *mine]
-    return of_parameters
+    of_engine = [] if of_specs else [path for path in ends if not path.startswith(PARAMETERS)]
+    of_programs = [path for path in ends if path.startswith(PARAMETERS)]
+    # all of them: runs that a name finds must not vanish because others have another path that ends so
+    is_clear = sure or is_metric or len(of_engine) == 1 or len(ends) <= 1
+    if not is_clear or len(ends) > MOST_ENDS:
+        raise QueryError(_unknown(db, text), name.place)
+    return [*sure, *of_engine, *of_programs]
 
 
 def find_column(db: Session, name: Name) -> Field:

@@ -14,6 +14,8 @@ from store.run_table.spec_fields import ExperimentField, RunField
 
 MAX_NAMES, MAX_NAMES_BYTES = 2000, 256 << 10  # of each kind: a program may report thousands of wide metrics
 
+PATHS = "spec_paths"  # in Session.info: a query names many fields
+
 
 class FieldName(NamedTuple):
     """A name of a field."""
@@ -35,8 +37,12 @@ def all_names(db: Session) -> list[FieldName]:
 
 
 def spec_paths(db: Session) -> list[str]:
-    """Return the paths of the fields of all specs, in alphabetical order."""
-    return sorted({*_distinct(db, ExperimentField.path), *_distinct(db, RunField.path)})
+    """Return the paths of the fields of all specs, in alphabetical order; a transaction reads them once."""
+    transaction, paths = db.info.get(PATHS, (None, []))
+    if transaction is None or transaction is not db.get_transaction():
+        paths = sorted({*_distinct(db, ExperimentField.path), *_distinct(db, RunField.path)})
+        db.info[PATHS] = (db.get_transaction(), paths)
+    return list(paths)
 
 
 def tag_values(db: Session, limit: int) -> list[str]:

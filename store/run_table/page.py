@@ -3,22 +3,23 @@
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, null, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, case, func, null, or_, select, type_coerce
 from sqlalchemy.orm import Session, aliased
 
 from store.lifecycle.tags import ExperimentTag, RunTag
 from store.metrics.figures import Figure
-from store.run_table.columns import BuiltIn, plain
+from store.run_table.columns import MOMENT, BuiltIn, plain
 from store.run_table.fields import LAST, Field, FirstOf, MetricField, SpecField, TagField
-from store.run_table.keyset import Key, beyond, place_after
+from store.run_table.keyset import Key, beyond, goes_on, key_of, place_after, read_place
 from store.run_table.leaves import PARAMETERS, Leaf, Leaves, object_of, within
 from store.run_table.spec_fields import ExperimentField, RunField
-from store.tables import Experiment, Job, Run
+from store.tables import Experiment, Job, Run, now
 
 Cell = float | int | str | bool | None
 Part = BuiltIn | TagField | SpecField | MetricField  # a field that is no choice of others
 Expressions = list[ColumnElement[Any]]
 FIGURES = (LAST, "least", "most", "mean")  # of a metric
+NO_TEXT = type_coerce(null(), String())  # so that a choice which ends with a metric is one of texts
 # one object for each, because groups find a value that does not equal itself by its identity
 NOT_FINITE = {word: float(word) for word in ("nan", "inf", "-inf")}
 
@@ -56,13 +57,16 @@ def page_of_ids(
 
     Raise PlaceError for a place that is none in this order.
     """
-    total = db.scalar(select(func.count(Run.id).label("table_run_count")).where(*which)) or 0
     asked, keys = _ordered(which, by)
+    place = read_place(keys, after) if after is not None else None
+    moment = place.moment if place and place.moment else now()
+    total = db.scalar(select(func.count(Run.id).label("table_run_count")).where(*which)) or 0
     asked = asked.add_columns(*(key.expression for key in keys)).order_by(*(key.clause for key in keys), Run.id.desc())
-    if after is not None:
-        asked = asked.where(beyond(keys, after))
-    rows = [tuple(row) for row in db.execute(asked.offset(offset).limit(limit + 1))] if total else []
-    following = place_after(rows[limit - 1]) if len(rows) > limit else None
+    if place is not None:
+        asked = asked.where(beyond(keys, place))
+    asked = asked.offset(offset).limit(limit + 1)
+    rows = [tuple(row) for row in db.execute(asked, {MOMENT: moment})] if total else []
+    following = place_after(rows[limit - 1], moment if goes_on(keys) else None) if len(rows) > limit else None
     return Page(total, [row[0] for row in rows[:limit]], following)
 
 
@@ -71,7 +75,7 @@ def _ordered(which: Sequence[ColumnElement[bool]], by: Sequence[FieldOrder]) -> 
     keys: list[Key] = []
     for order in by:
         asked, own = _joined(asked, order.field)
-        keys += [Key(expression, order.is_descending) for expression in own]
+        keys += [key_of(expression, is_descending=order.is_descending) for expression in own]
     return asked, keys
 
 
@@ -103,7 +107,7 @@ def _joined(asked: Select[Any], field: Field) -> tuple[Select[Any], Expressions]
             parts = []
             for one in fields:
                 asked, columns = _joined(asked, one)
-                parts.append((columns[0], columns[1] if len(columns) > 1 else null()))
+                parts.append((columns[0], columns[1] if len(columns) > 1 else NO_TEXT))
             has_value = [or_(number.is_not(None), text.is_not(None)) for number, text in parts]
             return asked, [
                 case(*[(has, part[place]) for has, part in zip(has_value, parts, strict=True)]) for place in (0, 1)

@@ -13,10 +13,11 @@ from api.run_table.written import written_value
 from contract.folder.events import Points
 from store.metrics import points
 from store.run_table.leaves import leaf_of
-from store.run_table.query import Comparison
+from store.run_table.query import All, Comparison
 from store.run_table.values import is_missing, not_finite_word, number_or_none
 from store.session import transaction
 from tests.testing.api import post
+from tests.testing.statements import executed
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 VALUES = st.one_of(TEXTS, st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**60), 2**60), st.booleans())
@@ -68,7 +69,8 @@ def odd_examples(test: Any) -> Any:
 def test_the_language_reads_a_written_value_as_the_same_value(value: str | float | bool) -> None:
     leaf = leaf_of(value)
     found = parse_query(f"x = {written_value(leaf.text if leaf.number is None else leaf.number)} and y = 1")
-    comparison = found.parts[0]  # type: ignore[union-attr]
+    assert isinstance(found, All)
+    comparison = found.parts[0]
     assert isinstance(comparison, Comparison)
     read = comparison.value
     assert not is_missing(read)
@@ -167,3 +169,45 @@ def test_a_text_as_optimizer_is_found_where_another_run_logs_such_a_metric(both:
         points.put(db, own, [Points(attempt=1, at=0.0, step=1, values={"optimizer": 1.0})])
     assert ids(both, "optimizer = lars") == [1, own]
     assert ids(both, "optimizer ~ LAR") == [1, own]
+
+
+def test_runs_do_not_vanish_when_another_path_ends_as_theirs(both: TestClient, engine: Engine) -> None:
+    (first,) = program(both, [{"lr": 0.1}], "a")
+    assert ids(both, "lr = 0.1") == [first]
+    with transaction(engine) as db:
+        points.put(db, 1, [Points(attempt=1, at=0.0, step=1, values={"lr": 0.1})])
+    (second,) = program(both, [{"lr": 0.1}], "b")
+    assert ids(both, "lr = 0.1") == [1, first, second]
+    (third,) = program(both, [0.1], "lr")
+    assert ids(both, "lr = 0.1") == [1, first, second, third]
+    assert ids(both, "parameters.lr = 0.1") == [third]
+    (rate,) = program(both, [{"rate": 7}], "warmup")
+    assert ids(both, "rate = 7") == [rate]
+    assert ids(both, "rate != null") == [1, rate]
+
+
+def test_a_name_for_which_paths_alone_stand_that_end_so_is_refused_with_two_of_them(both: TestClient) -> None:
+    program(both, [{"lr": 0.1}], "a")
+    program(both, [{"lr": 0.1}], "b")
+    answer = both.get("/api/v1/runs/table", params={"where": "lr = 0.1"})
+    assert answer.status_code == 422
+    assert "several end so, as 'parameters.a.lr' and 'parameters.b.lr'" in answer.text
+
+
+def test_what_the_engine_measures_stands_for_no_path_that_ends_so(both: TestClient, engine: Engine) -> None:
+    (own,) = program(both, [{"loss": 3}], "weights")
+    with transaction(engine) as db:
+        points.put(db, own, [Points(attempt=1, at=0.0, step=1, values={"loss": 0.5})])
+    assert ids(both, "loss = 0.5") == [own]
+    assert ids(both, "loss = 3") == []
+
+
+def test_the_paths_of_specs_are_read_once_for_all_columns_of_a_table(both: TestClient, engine: Engine) -> None:
+    (own,) = program(both, [0.1], "lr")
+    names = ["lr", "depth", "acc", "width"]
+    with transaction(engine) as db:
+        points.put(db, own, [Points(attempt=1, at=0.0, step=1, values=dict.fromkeys(names[1:], 0.5))])
+    with executed(engine) as sent:
+        found = rows(both, where="lr = 0.1 and acc = 0.5", column=names, skip_unknown=True)
+    assert [row["cells"] for row in found] == [[0.1, 0.5, 0.5, 0.5]]
+    assert len([sql for sql in sent if "RECURSIVE" in sql and "experiment_fields.path" in sql]) == 1

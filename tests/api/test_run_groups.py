@@ -113,3 +113,17 @@ def test_wrong_groups_are_refused_with_the_reason(grid: TestClient, asked: dict[
 def test_a_value_with_both_quotes_has_a_query(both: TestClient) -> None:
     assert both.patch("/api/v1/experiments/1", json={"name": '"five" o\'clock'}).status_code == 200
     assert [group["where"] for group in groups(both, by="name")["groups"]] == ['name = """five"" o\'clock"']
+
+
+def test_the_query_of_a_number_leaves_out_the_text_that_reads_so(both: TestClient) -> None:
+    program = "{kind: program, command: 'echo {x}', parameters: {x: 0}}"
+    assert post(both, f"name: own\nbase: {program}\naxes: {{parameters.x: [1, '1', 2]}}\n").status_code == 201
+    found = {repr(group["values"][0]): group["where"] for group in groups(both, by="x", where="id > 1")["groups"]}
+    assert found == {
+        "1": '(id > 1) and x = 1 and x != "1"',
+        "2": "(id > 1) and x = 2",
+        "'1'": '(id > 1) and x = "1"',
+    }
+    for value, run_id in (("1", 2), ("'1'", 3), ("2", 4)):
+        rows = both.get("/api/v1/runs/table", params={"where": found[value]}).json()["rows"]
+        assert [row["id"] for row in rows] == [run_id]

@@ -63,7 +63,10 @@ def extend(
         if epochs or not (axes or points):
             raise WrongChange("name points by --axis or --point, or with --run the epochs by --epochs")
         asked = [_value(f"point: {text}")["point"] for text in points or []]
-        added = client.add_points(number, axes=read_changes(axes or []), points=asked)
+        # one value is a list of one: a text would be taken apart otherwise
+        asked_axes = read_changes(axes or [])
+        values = {path: one if isinstance(one, list) else [one] for path, one in asked_axes.items()}
+        added = client.add_points(number, axes=values, points=asked)
     print(
         f"experiment {number}: {format_count(len(added.runs), 'new run')}, {added.existing:,} points were there before"
     )

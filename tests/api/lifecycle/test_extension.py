@@ -69,6 +69,16 @@ def test_a_programs_parameter_grows_by_the_name_that_its_user_gave_it(both: Test
     assert "its axes are parameters.lr" in refused.json()["errors"][0]["message"]
 
 
+@pytest.mark.ring("gate")
+def test_a_number_is_a_further_value_of_an_axis_of_yes_and_no(both: TestClient) -> None:
+    program = "{kind: program, command: 'echo {flag}', parameters: {flag: false}}"
+    assert post(both, f"name: own\nbase: {program}\naxes: {{parameters.flag: [false, true]}}\n").status_code == 201
+    asked = {"axes": {"flag": [0, 1, True]}}
+    assert both.post(POINTS, json=asked).json() == {"id": 2, "runs": [4, 5], "existing": 2}
+    values = [run["values"]["parameters.flag"] for run in both.get("/api/v1/experiments/2/runs").json()["items"]]
+    assert [str(value) for value in values] == ["False", "True", "0", "1"]
+
+
 @pytest.mark.ring("gate", others="all")
 @pytest.mark.parametrize(
     ("asked", "paths"),
