@@ -61,15 +61,22 @@ def is_better_when_higher(name: str) -> bool:
 
 
 def key_metric(names: Iterable[str]) -> str | None:
-    """Return the metric that stands for a run in a list; None if no name says which values are good.
+    """Return the metric that stands for a run in a list; None if no name says which values are good."""
+    return next(iter(by_telling(name for name in names if direction_of(name) in RESULTS)), None)
 
-    Those of held-out data come before others, then those that are better when they are higher. Speed comes last.
+
+def by_telling(names: Iterable[str]) -> list[str]:
+    """Return metrics in the order of what they tell of a run, equal ones in the order given.
+
+    Those whose names do not say which values are good come last, speed before them. Of the others those of held-out
+    data come first, then those that are better when they are higher.
     """
-    known = [(name, direction_of(name)) for name in names]
-    found = [
-        (_is_speed(name), not _is_heldout(name), one is Direction.LOWER, name) for name, one in known if one in RESULTS
-    ]
-    return min(found, key=lambda one: one[:3])[3] if found else None
+    return sorted(names, key=_place)
+
+
+def _place(name: str) -> tuple[bool, bool, bool, bool]:
+    found = direction_of(name)
+    return found not in RESULTS, _is_speed(name), not _is_heldout(name), found is Direction.LOWER
 
 
 def _is_speed(name: str) -> bool:

@@ -96,7 +96,7 @@ class AnswerGroup(DescribedModel):
     accuracy: FigureSpread | None
     """The best held-out accuracy; null if no run was evaluated."""
     parts: dict[str, float] = Field(examples=[{"compute_s": 0.021, "communication_s": 0.008}])
-    """Mean seconds of each part of a step over the newest steps; empty if no run reports them."""
+    """Mean seconds of each part of a step over all steps; empty if no run reports them."""
     to_target: FigureSpread | None
     """Seconds of training until the target accuracy; null if a run that is done did not reach it."""
     speedup: float | None = Field(examples=[1.8])

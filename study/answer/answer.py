@@ -19,6 +19,7 @@ from study.answer.speed import Speed, common_target, speed_over, trials_of
 from study.spread import repeated_field
 
 MOST_NOTES = 5
+NO_SPEEDS: Mapping[int, float] = {}
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,15 @@ class Choice:
 
 
 def find_answer(
-    spec: ExperimentSpec | RecordedExperiment, runs: Sequence[RunView], measures: Mapping[int, Measures], choice: Choice
+    spec: ExperimentSpec | RecordedExperiment,
+    runs: Sequence[RunView],
+    measures: Mapping[int, Measures],
+    choice: Choice,
+    samples_per_s: Mapping[int, float] = NO_SPEEDS,
 ) -> Answer:
     """Return the answer; runs without `measures` have neither a step time nor a time to the target.
 
+    `samples_per_s`: the mean samples per second of the steps of each run that has some.
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
     left_out = [LeftOutRun(run=run.id, reason=run.left_out) for run in runs if run.left_out is not None]
@@ -45,20 +51,16 @@ def find_answer(
     sound = [run for run in runs if run.diverged is None]
     trials = trials_of(sound, measures) if has_share_accuracies(sound) else {}
     target = common_target(list(trials.values())) if choice.target is None else choice.target
-    known = Known(measures, trials, target)
-    figures = find_figures(sound, measures, known.to_target, goals)
-    figure = choose_figure(figures, axes, layout.picture, goals)
-    if choice.figure is not None:
-        figure = next((one for one in figures if one.name == choice.figure), None)
-        if figure is None:
-            raise ValueError(f"no run has the figure {choice.figure!r}; there are {_names(figures)}")
+    known = Known(measures, samples_per_s, trials, target)
+    figures = find_figures(sound, measures, samples_per_s, known.to_target, goals)
+    figure = _asked_figure(figures, choice.figure) or choose_figure(figures, axes, layout.picture, goals)
     grouped = group_runs(runs, layout)
     speeds = _speeds(grouped, known, over, choice.baseline)
     groups = [group_view(members, layout, figure, known, speed) for members, speed in zip(grouped, speeds, strict=True)]
     remarks = [remark for speed in speeds for remark in speed.remarks]
     return Answer(
         picture=layout.picture,
-        sentence=result_sentence(layout, figure, groups, over, target) or without_figure(spec, runs),
+        sentence=result_sentence(layout, figure, groups, over, target) or without_figure(spec, runs, len(left_out)),
         figure=figure,
         figures=figures,
         over=over,
@@ -90,5 +92,10 @@ def _speeds(groups: Sequence[Sequence[RunView]], known: Known, over: str | None,
     ]
 
 
-def _names(figures: Sequence[AnswerFigure]) -> str:
-    return ", ".join(figure.name for figure in figures) or "none"
+def _asked_figure(figures: Sequence[AnswerFigure], name: str | None) -> AnswerFigure | None:
+    """Return the figure that a reader asks for; raise ValueError if no run has it."""
+    found = next((one for one in figures if one.name == name), None)
+    if name is not None and found is None:
+        there_are = ", ".join(figure.name for figure in figures) or "none"
+        raise ValueError(f"no run has the figure {name!r}; there are {there_are}")
+    return found

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from contract.api.answer import AnswerFigure, FigureUnit, Picture
 from contract.api.responses import RunView
-from contract.metric_direction import Direction, direction_of
+from contract.metric_direction import Direction, by_telling, direction_of
 from contract.metric_names import (
     COMMUNICATION_S,
     EVERY_EPOCH,
@@ -30,7 +30,6 @@ from study.answer.measures import Measures
 from study.spread import BEST_ACCURACY, RUN_S, run_seconds
 
 TO_TARGET, STEP_S = "seconds_to_target", "step_s"
-MOST_OWN = 12  # series of a kind that are offered
 # fields that change how fast the same training runs; with the others another training runs
 TIME_FIELDS = {"collective", "resources", "rule", "checkpoint", "channels_last", "micro_batch", "precision"}
 TIME_FIELDS |= {"cudnn_benchmark", "compile", "device"}
@@ -51,26 +50,28 @@ SECONDS = {
     COMMUNICATION_S: "communication of a step",
     RUN_S: "running time",
 }
+OF_MEANS = {SAMPLES_PER_S, COMMUNICATION_S}  # means over the steps, and not newest values
 LOSSES = {LOSS: "last training loss", HELDOUT_LOSS: "last held-out loss"}
 
 
 def find_figures(
-    runs: Sequence[RunView], measures: Mapping[int, Measures], to_target: Mapping[int, float], goals: Goals
+    runs: Sequence[RunView],
+    measures: Mapping[int, Measures],
+    speeds: Mapping[int, float],
+    to_target: Mapping[int, float],
+    goals: Goals,
 ) -> list[AnswerFigure]:
-    """Return the figures that at least one run has, the most telling first.
+    """Return the figures that at least one run has, the most telling first, as lists and tables have their metrics.
 
     `goals`: whether the highest value of a metric is its best one, where the experiment says so.
     """
-    high, low, others = _own_figures(runs, goals)
-    losses = [
-        AnswerFigure(name=name, title=title, unit=FigureUnit.NUMBER, higher_is_better=goals.get(name, False))
-        for name, title in LOSSES.items()
-    ]
     accuracy = ACCURACY_FIGURE if has_share_accuracies(runs) else ACCURACY_NUMBER
+    newest = [_newest(name, runs, goals) for name in by_telling([*LOSSES, *own_names(runs)])]
     times = [*(_seconds(name) for name in (TO_TARGET, STEP_S)), SPEED_FIGURE, _seconds(COMMUNICATION_S)]
-    offered = [accuracy, *high, *losses, *low, *others, *times, _seconds(RUN_S)]
+    offered = [accuracy, *newest, *times, _seconds(RUN_S)]
     known = {name for run in runs for name in _names(run, measures.get(run.id))}
     known |= {TO_TARGET} if to_target else set()
+    known |= {SAMPLES_PER_S} if any(run.id in speeds for run in runs) else set()
     return [figure for figure in offered if figure.name in known]
 
 
@@ -89,7 +90,9 @@ def choose_figure(
     return next((by_name[name] for name in wanted if name in by_name), None)
 
 
-def value_of(figure: AnswerFigure, run: RunView, measures: Measures | None, to_target: float | None) -> float | None:
+def value_of(
+    figure: AnswerFigure, run: RunView, measures: Measures | None, speed: float | None, to_target: float | None
+) -> float | None:
     """Return the finite value of a run's figure; None without one."""
     match figure.name:
         case "best_accuracy":
@@ -100,8 +103,8 @@ def value_of(figure: AnswerFigure, run: RunView, measures: Measures | None, to_t
             found = run_seconds(run)
         case "step_s":
             found = measures.step_s if measures else None
-        case "samples_per_s" if measures:
-            found = measures.samples_per_s
+        case "samples_per_s":
+            found = speed
         case "communication_s":
             found = measures.parts.get(COMMUNICATION_S) if measures else None
         case name:
@@ -132,19 +135,11 @@ def has_share_accuracies(runs: Iterable[RunView]) -> bool:
     return all(run.best_accuracy is None or 0 <= run.best_accuracy <= 1 for run in runs)
 
 
-def _own_figures(
-    runs: Sequence[RunView], goals: Goals
-) -> tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]]:
-    """Return the series that are no series of the engine: of which high values are good, low values, and others."""
-    found: tuple[list[AnswerFigure], list[AnswerFigure], list[AnswerFigure]] = ([], [], [])
-    for name in own_names(runs):
-        unit = FigureUnit.SHARE if SHARE.search(name) and _is_share(name, runs) else FigureUnit.NUMBER
-        is_high = goals.get(name, IS_HIGH[direction_of(name)])
-        rank = 2 if is_high is None else 1 - int(is_high)
-        if len(found[rank]) < MOST_OWN:
-            figure = AnswerFigure(name=name, title=f"last {name}", unit=unit, higher_is_better=is_high)
-            found[rank].append(figure)
-    return found
+def _newest(name: str, runs: Sequence[RunView], goals: Goals) -> AnswerFigure:
+    """Return the newest value of a series as a figure."""
+    unit = FigureUnit.SHARE if SHARE.search(name) and _is_share(name, runs) else FigureUnit.NUMBER
+    is_high = goals.get(name, IS_HIGH[direction_of(name)])
+    return AnswerFigure(name=name, title=LOSSES.get(name, f"last {name}"), unit=unit, higher_is_better=is_high)
 
 
 def _is_share(name: str, runs: Sequence[RunView]) -> bool:
@@ -153,8 +148,8 @@ def _is_share(name: str, runs: Sequence[RunView]) -> bool:
 
 
 def _names(run: RunView, measures: Measures | None) -> Iterator[str]:
-    """Yield the names of the figures that a run has, without its time to the target."""
-    yield from (name for name, value in run.latest.items() if value is not None)
+    """Yield the names of the figures that a run has, without its speed and its time to the target."""
+    yield from (name for name, value in run.latest.items() if value is not None and name not in OF_MEANS)
     if run.best_accuracy is not None:
         yield BEST_ACCURACY
     if run_seconds(run) is not None:
@@ -162,5 +157,3 @@ def _names(run: RunView, measures: Measures | None) -> Iterator[str]:
     if measures and measures.parts:
         yield STEP_S
         yield from measures.parts
-    if measures and measures.samples_per_s is not None:
-        yield SAMPLES_PER_S

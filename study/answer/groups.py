@@ -46,6 +46,7 @@ class Known:
     """What is known of the runs besides their rows, by their ids."""
 
     measures: Mapping[int, Measures]
+    samples_per_s: Mapping[int, float]  # the mean of the steps
     trials: Mapping[int, Trial]
     target: float | None
 
@@ -87,7 +88,11 @@ def group_view(
         return spread_of([found for run in counted if (found := value(run)) is not None])
 
     def of(one: AnswerFigure) -> FigureSpread | None:
-        return spread(lambda run: value_of(one, run, known.measures.get(run.id), known.to_target.get(run.id)))
+        return spread(
+            lambda run: value_of(
+                one, run, known.measures.get(run.id), known.samples_per_s.get(run.id), known.to_target.get(run.id)
+            )
+        )
 
     to_target = spread(lambda run: known.to_target.get(run.id))
     return AnswerGroup(

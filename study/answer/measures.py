@@ -1,17 +1,16 @@
-"""What a picture needs of a run's series: the parts of its steps, its speed, and its evaluations.
+"""What a picture needs of a run's series: the parts of its steps, and its evaluations.
 
-Parts and speed are means over all steps of the run, as its page and `mean(compute_s)` of a query have them; so the
-parts add up to the mean time of a step.
+Parts are means over all steps of the run, as its page and `mean(compute_s)` of a query have them; so they add up to the
+mean time of a step.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contract.metric_names import EPOCH, HELDOUT_ACCURACY, SAMPLES_PER_S, TIME_PARTS, TRAINED_S
+from contract.metric_names import EPOCH, HELDOUT_ACCURACY, TIME_PARTS, TRAINED_S
 from contract.spec.any_run import AnyRun
 from study.trial import Points
 
-OF_STEPS = (*TIME_PARTS, SAMPLES_PER_S)  # whose means are needed
 OF_EVALUATIONS = (EPOCH, TRAINED_S, HELDOUT_ACCURACY)  # whose points are needed
 
 
@@ -21,7 +20,6 @@ class Measures:
 
     spec: AnyRun
     parts: Mapping[str, float] = field(default_factory=dict)  # mean seconds of a step, by part
-    samples_per_s: float | None = None  # the mean of the steps' speeds
     evaluations: Points = field(default_factory=dict)
 
     @property
@@ -31,6 +29,6 @@ class Measures:
 
 
 def measure(spec: AnyRun, means: Mapping[str, float], evaluations: Points) -> Measures:
-    """Return the measures of a run from the means of the series OF_STEPS and the points of those OF_EVALUATIONS."""
+    """Return the measures of a run from the means of the TIME_PARTS and the points of those OF_EVALUATIONS."""
     parts = {name: means[name] for name in TIME_PARTS if name in means}
-    return Measures(spec, parts, means.get(SAMPLES_PER_S), evaluations)
+    return Measures(spec, parts, evaluations)

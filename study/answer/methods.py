@@ -1,7 +1,8 @@
 """Methods beside each other at equal places of a numeric axis: who is ahead where, what is a tie, who falls behind.
 
-A method is ahead at a place if its mean is better than every other by more than the deviation of both. Figures at
-different places are never compared.
+A method is ahead at a place if its mean is better than every other by more than the deviation of both. A setting with
+one run has no deviation: that of the other one counts for both, and without any each difference is a lead, which the
+sentence says at its end. Figures at different places are never compared.
 """
 
 import math
@@ -31,14 +32,14 @@ class Standing:
 
     @cached_property
     def ahead(self) -> tuple[str, ...]:
-        """The best method, and those that are not behind it by more than the deviation of both."""
+        """The best method, and those that are not behind it."""
         best = self.ranked[0]
         return tuple(name for name in self.spreads if name == best or not self.is_behind(name))
 
     def is_behind(self, method: str) -> bool:
-        """Return whether a method is worse than the best by more than the deviation of both."""
+        """Return whether a method is worse than the best by more than the deviation of both, if one is known."""
         one, best = self.spreads[method], self.spreads[self.ranked[0]]
-        return abs(one.mean - best.mean) > math.hypot(one.deviation or 0.0, best.deviation or 0.0)
+        return abs(one.mean - best.mean) > (joint_deviation(one, best) or 0.0)
 
     @property
     def gap(self) -> float:
@@ -73,9 +74,22 @@ def _ranges(figure: AnswerFigure, axis: Axis, standings: Sequence[Standing]) -> 
     return f"The {figure.title} goes {', '.join(texts)}; its name does not say whether higher or lower is better"
 
 
-def has_deviations(cells: Cells) -> bool:
-    """Return whether every figure has a deviation, so that leads are beyond the noise."""
-    return all(spread.deviation is not None for places in cells.values() for spread in places.values())
+def joint_deviation(one: FigureSpread, other: FigureSpread) -> float | None:
+    """Return the deviation of both; a known one counts for both where the other is unknown, None without any."""
+    known = [spread.deviation for spread in (one, other) if spread.deviation is not None]
+    return math.hypot(known[0], known[-1]) if known else None
+
+
+def lone_runs(figure: AnswerFigure, cells: Cells) -> str | None:
+    """Return that some or all compared settings have one run; "" if none has, None where no lead is told."""
+    if figure.higher_is_better is None:
+        return None
+    compared = [spread.deviation for one in _standings(figure, cells) for spread in one.spreads.values()]
+    if not compared:
+        return None
+    if all(deviation is None for deviation in compared):
+        return "each setting has one run, so the spread is unknown"
+    return "some settings have one run, so their spread is unknown" if None in compared else ""
 
 
 def _standings(figure: AnswerFigure, cells: Cells) -> Iterator[Standing]:

@@ -1,13 +1,12 @@
 """One sentence of result in plain words."""
 
-import math
 from collections.abc import Sequence
 
 from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, FigureUnit, Picture
 from contract.metric_names import COMMUNICATION_S
 from study.answer.figures import STEP_S, TO_TARGET
 from study.answer.groups import Layout
-from study.answer.methods import compare_methods, has_deviations
+from study.answer.methods import compare_methods, joint_deviation, lone_runs
 from study.answer.texts import figure_text, seconds_text, spread_text
 from study.spread import BEST_ACCURACY
 
@@ -39,10 +38,17 @@ def result_sentence(
             text = _best_by_x(layout, figure, measured)
         case Picture.BARS:
             text = _bars(figure, measured)
-    means = f"; means over {over.split('.')[-1]}" if over and layout.picture is not Picture.SINGLE else ""
-    means += ", a lead is more than the deviation of both" if means and cells and has_deviations(cells) else ""
+    means = _means(over if layout.picture is not Picture.SINGLE else None, lone_runs(figure, cells))
     so_far = " (so far: no run is done)" if all(group.is_preliminary for group in measured) else ""
     return text + means + so_far + "."
+
+
+def _means(over: str | None, lone: str | None) -> str:
+    """Return over what means are taken, and what is known of their spread."""
+    means = f"; means over {over.split('.')[-1]}" if over else ""
+    if lone:
+        return f"{means}; {lone}"
+    return f"{means}, a lead is more than the deviation of both" if means and lone is not None else means
 
 
 def _cells(layout: Layout, figure: AnswerFigure, groups: Sequence[AnswerGroup]) -> dict[str, dict[float, FigureSpread]]:
@@ -166,6 +172,5 @@ def _place(layout: Layout, group: AnswerGroup) -> str:
 
 
 def _is_within_deviation(one: FigureSpread, other: FigureSpread) -> bool:
-    if one.deviation is None or other.deviation is None:
-        return False
-    return abs(one.mean - other.mean) < math.hypot(one.deviation, other.deviation)
+    deviation = joint_deviation(one, other)
+    return deviation is not None and abs(one.mean - other.mean) < deviation

@@ -89,7 +89,7 @@ def test_an_archived_run_is_not_counted(both: TestClient, engine: Engine) -> Non
     assert (answer["archived"], len(answer["groups"])) == (1, 2)
 
 
-def test_the_parts_of_a_step_are_means_of_all_steps_as_those_of_a_query(both: TestClient, engine: Engine) -> None:
+def fill_with_slow_first_steps(engine: Engine) -> int:
     with transaction(engine) as db:
         experiment_id, runs = create(db, COLLECTIVES)
         for run in runs:
@@ -99,9 +99,25 @@ def test_the_parts_of_a_step_are_means_of_all_steps_as_those_of_a_query(both: Te
                 for step, part in enumerate(parts, start=1)
             ]
             store_points(db, run, events)
-    answer = both.get(f"/api/v1/experiments/{experiment_id}/answer", params={"figure": "samples_per_s"}).json()
+    return experiment_id
+
+
+def test_the_parts_of_a_step_are_means_of_all_steps_as_those_of_a_query(both: TestClient, engine: Engine) -> None:
+    path = f"/api/v1/experiments/{fill_with_slow_first_steps(engine)}/answer"
+    answer = both.get(path, params={"figure": "samples_per_s"}).json()
     first = answer["groups"][0]
     assert first["parts"] == {"compute_s": pytest.approx(0.015)}
     assert first["figure"]["mean"] == pytest.approx(80)  # 50 of 40 and 100 of 100
     asked = {"where": "mean(compute_s) > 0.0149 and mean(compute_s) < 0.0151 and mean(samples_per_s) > 79.9"}
     assert len(both.get("/api/v1/runs/table", params=asked).json()["rows"]) == 3
+
+
+def test_the_speed_of_every_run_is_the_mean_of_its_steps(
+    both: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.results.answer.MAX_MEASURED", 1)
+    path = f"/api/v1/experiments/{fill_with_slow_first_steps(engine)}/answer"
+    groups = both.get(path, params={"figure": "samples_per_s"}).json()["groups"]
+    assert [bool(group["parts"]) for group in groups] == [True, False, False]
+    assert [group["figure"]["mean"] for group in groups] == [pytest.approx(80)] * 3
+    assert [group["figure"] for group in both.get(path, params={"figure": "step_s"}).json()["groups"]][1:] == [None] * 2

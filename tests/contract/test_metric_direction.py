@@ -2,7 +2,7 @@
 
 import pytest
 
-from contract.metric_direction import Direction, direction_of, key_metric
+from contract.metric_direction import Direction, by_telling, direction_of, key_metric
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -51,3 +51,10 @@ def test_a_name_without_a_known_word_has_no_direction(name: str) -> None:
 )
 def test_a_heldout_result_comes_before_a_training_one_and_speed_last(names: list[str], key: str | None) -> None:
     assert key_metric(names) == key
+
+
+def test_metrics_are_ordered_by_what_they_tell_and_equal_ones_stay_in_their_order() -> None:
+    names = ["grad_norm", "loss", "tokens_per_s", "train/acc", "val/loss", "val/top5", "val/acc", "epoch"]
+    expected = ["val/top5", "val/acc", "val/loss", "train/acc", "loss", "tokens_per_s", "grad_norm", "epoch"]
+    assert by_telling(names) == expected
+    assert by_telling([]) == []

@@ -58,6 +58,18 @@ def test_a_lead_within_the_deviation_of_both_is_a_tie() -> None:
     assert "sgd and lars are a tie at each batch from 64 to 128 (80.00 % against 80.10 % at batch 128)" in text
 
 
+def test_the_known_deviation_counts_for_both_where_the_other_setting_has_one_run() -> None:
+    axes: dict[str, list[Any]] = {"optimizer": [{"kind": "sgd"}, {"kind": "lars"}], "batch": [64, 128], "seed": [0, 1]}
+    spec = experiment(axes, schedule=SCHEDULE)
+    # the deviation of sgd at batch 64 is 0.014, of both 0.02
+    answer = find_answer(spec, runs_of(spec, 0.91, 0.89, 0.8, 0.8, 0.915, None, 0.85, 0.85), {}, Choice())
+    assert answer.sentence == (
+        "By the best held-out accuracy, sgd and lars are a tie at batch 64 (90.00 % against 91.50 %), "
+        "lars is ahead at batch 128 (85.00 % against 80.00 %); "
+        "means over seed; some settings have one run, so their spread is unknown."
+    )
+
+
 def test_of_three_methods_each_is_told_from_where_it_falls_behind() -> None:
     text = sentence_of(
         {"sgd": [0.98, 0.95, 0.9], "lars": [0.97, 0.96, 0.95], "lamb": [0.98, 0.96, 0.8]}, batches=BATCHES[:3]
@@ -74,7 +86,8 @@ def test_methods_are_compared_only_where_both_have_runs() -> None:
     text = sentence_of({"sgd": [0.99, 0.9, None], "lars": [None, 0.95, 0.97]}, batches=BATCHES[:3], seeds=1)
     assert text == (
         "By the best held-out accuracy, lars is ahead at batch 128 (95.00 % against 90.00 %); "
-        "sgd has no figure at batch 256; lars has no figure at batch 64."
+        "sgd has no figure at batch 256; lars has no figure at batch 64; "
+        "each setting has one run, so the spread is unknown."
     )
 
 
@@ -111,7 +124,8 @@ def test_of_maps_the_best_of_each_column_is_compared() -> None:
     answer = find_answer(spec, runs_of(spec, 0.9, 0.8, 0.5, 0.7, 0.3, 0.4, 0.85, 0.88), {}, Choice())
     assert answer.sentence == (
         "By the best held-out accuracy, sgd is ahead at batch 64 (90.00 % against 85.00 %), "
-        "lars is ahead at batch 128 (88.00 % against 80.00 %), each at its best rate."
+        "lars is ahead at batch 128 (88.00 % against 80.00 %), each at its best rate; "
+        "each setting has one run, so the spread is unknown."
     )
 
 

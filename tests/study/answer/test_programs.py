@@ -10,6 +10,7 @@ import pytest
 from contract.api.answer import Answer, FigureUnit
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
+from contract.metric_direction import key_metric
 from contract.spec.experiment import ExperimentSpec
 from study.answer.answer import Choice, find_answer
 from study.answer.measures import Measures
@@ -45,6 +46,36 @@ def answer_of(values: list[Any], *latest: Mapping[str, float | None], **changes:
 def test_figures_of_merit_are_best_at_their_highest(metric: str) -> None:
     answer = answer_of([0.1, 0.3], {metric: 0.61}, {metric: 0.93})
     assert answer.sentence == f"The last {metric} is highest at lr 0.3: 0.93; 0.61 at lr 0.1."
+
+
+@pytest.mark.parametrize(
+    ("logged", "figures"),
+    [
+        (["train/acc", "val/acc"], ["val/acc", "train/acc"]),
+        (["loss", "val/loss"], ["val/loss", "loss"]),
+        (["train/loss", "tokens_per_s", "grad_norm", "val/loss", "accuracy"], None),
+        (["loss", "heldout_loss", "heldout_accuracy"], ["best_accuracy", "heldout_loss", "loss"]),
+    ],
+)
+def test_figures_have_the_order_of_lists_and_the_first_one_is_drawn(
+    logged: list[str], figures: list[str] | None
+) -> None:
+    latest = dict.fromkeys(logged, 0.5)
+    best = 0.5 if "heldout_accuracy" in logged else None
+    answer = answer_of([0.1, 0.3], latest, latest, best_accuracy=best)
+    found = [figure.name for figure in answer.figures]
+    assert found == (figures or ["val/loss", "accuracy", "train/loss", "tokens_per_s", "grad_norm"])
+    assert answer.figure
+    assert answer.figure.name == (found[0] if best else key_metric(logged))
+
+
+def test_all_metrics_of_a_program_are_offered_and_may_be_asked_for() -> None:
+    spec = program([0.1, 0.3])
+    latest = {f"task{number}/acc": number / 100 for number in range(30)}
+    answer = find_answer(spec, program_runs(spec, latest, latest), {}, Choice(figure="task29/acc"))
+    assert len(answer.figures) == 30
+    assert answer.groups[0].figure
+    assert answer.groups[0].figure.mean == 0.29
 
 
 def test_a_metric_without_a_direction_is_told_from_its_least_to_its_greatest_value() -> None:
@@ -89,11 +120,9 @@ def test_without_a_metric_the_answer_says_how_to_log_one_and_offers_times_withou
     assert chosen.sentence.startswith("The running time is lowest at lr 0.1: 1 min")
 
 
-def test_a_metric_that_is_no_number_in_runs_that_are_done_is_named_with_their_count() -> None:
+def test_a_metric_that_is_no_number_in_all_runs_is_named() -> None:
     answer = answer_of([0.1, 0.3, 1.0], {"train/loss": None}, {"train/loss": None}, {"train/loss": None})
-    assert answer.sentence == (
-        "3 of 3 runs reported values that are not finite (NaN or infinite): train/loss in 3 runs."
-    )
+    assert answer.sentence == "All 3 runs diverged: train/loss is nan from step 20 on."
     partly = answer_of([0.1, 0.3, 1.0], {"acc": 0.5}, {"acc": None}, {"acc": 0.7})
     assert partly.sentence == "The last acc is highest at lr 1: 70.00 %; 50.00 % at lr 0.1."
     assert (partly.diverged, partly.notes) == (1, [])  # the number of diverged runs is shown
@@ -104,7 +133,22 @@ def test_runs_whose_loss_is_no_number_are_named_though_they_are_done() -> None:
         [0.1, 0.3], {"loss": None}, {"loss": None}, diverged={"metric": "loss", "step": 3, "value": "nan"}
     )
     assert (answer.diverged, answer.figure) == (2, None)
-    assert answer.sentence == "2 of 2 runs reported values that are not finite (NaN or infinite): loss in 2 runs."
+    assert answer.sentence == "All 2 runs diverged: loss is nan from step 3 on."
+
+
+def test_runs_that_failed_for_gradients_that_are_not_finite_diverged_though_their_newest_loss_is_finite() -> None:
+    spec = program([0.1, 0.3, 1.0])
+    failed = program_runs(spec, *[{"loss": 2.5}] * 3, state=State.FAILED, diverged={"step": 7})
+    assert find_answer(spec, failed, {}, NO_CHOICE).sentence == "All 3 runs diverged: the run diverged at step 7."
+    waiting = [failed[0], *program_runs(spec, *[{}] * 3, state=State.QUEUED)[1:]]
+    assert find_answer(spec, waiting, {}, NO_CHOICE).sentence == "1 of 3 runs diverged: the run diverged at step 7."
+
+
+def test_an_answer_of_which_all_runs_are_left_out_says_so() -> None:
+    spec = program([0.1, 0.3])
+    runs = program_runs(spec, {"loss": 1.0}, {"loss": 2.0}, left_out="the disk was full")
+    assert find_answer(spec, runs, {}, NO_CHOICE).sentence == "All 2 runs are left out of the answer."
+    assert find_answer(spec, runs[:1], {}, NO_CHOICE).sentence == "The only run is left out of the answer."
 
 
 def test_ended_runs_do_not_promise_a_figure() -> None:
