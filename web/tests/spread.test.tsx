@@ -1,6 +1,8 @@
 import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 import type { RunView } from "@/shared/api/types";
+import type { Axis } from "@/features/experiment-page/axes";
+import { groupRuns } from "@/features/experiment-page/runs/spread";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aRun, Service } from "./testing/service";
 
@@ -59,4 +61,17 @@ test("a run that was added without a value at an axis shows that of the base", a
   open([run(0, { optimizer: LARS, seed: 0 }, 0.9), run(1, { seed: 7 }, 0.8)]);
   const row = (await screen.findByRole("link", { name: "Run 11" })).closest("tr");
   expect(row).toHaveTextContent(/Run 11sgd7/);
+});
+
+test('runs of 1 and "1" at an axis are two groups with texts of their own', () => {
+  const axis = (path: string, values: unknown[]) => ({ path, name: path, values }) as unknown as Axis;
+  const [size, seed] = [axis("size", [1, "1"]), axis("seed", [0, 1])];
+  const runs = [1, "1"].flatMap((one, at) =>
+    [0, 1].map((two) => run(2 * at + two, { size: one, seed: two }, 0.9)),
+  );
+  const groups = groupRuns(runs, [size, seed], seed);
+  expect(groups.map(({ values, runs }) => [values[0], runs])).toEqual([
+    ["1", 2],
+    ['"1"', 2],
+  ]);
 });

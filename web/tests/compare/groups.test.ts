@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultGroup, fieldOf, figureOf, labelFields } from "@/features/compare/groups/fields";
+import { defaultGroup, fieldHead, fieldOf, figureOf, labelFields } from "@/features/compare/groups/fields";
 import { groupRuns } from "@/features/compare/groups/groups";
 import { RunData } from "@/features/compare/groups/runData";
 import { curveOptions, groupsOfMeans } from "@/features/compare/curves/options";
@@ -122,4 +122,9 @@ test("panels move up and down, and an emptied option is its default again", () =
   expect(moved([one, two], 0, 1)).toEqual([two, one]);
   expect(moved([one, two], 0, -1)).toEqual([one, two]);
   expect(withOptions(one, { a: "", b: "2" }).options).toEqual({ b: "2" });
+});
+
+test("the title of a panel begins with a capital letter, but for a name of the user's", () => {
+  const heads = ["duration", "best(val/loss)", "last(heldout_loss)", "last(val/loss)", "parameters.lr"];
+  expect(heads.map(fieldHead)).toEqual(["Duration", "Best val/loss", "Held-out loss", "val/loss", "lr"]);
 });

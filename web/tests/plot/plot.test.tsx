@@ -33,6 +33,13 @@ test("an error of one chart stays in its frame, and another chart is drawn", () 
   show.mockRestore();
 });
 
+test("a log scale without a finite value shows where the values are no numbers", () => {
+  const view: View = { ...viewOf([1, 2]), notFinite: [[{ step: 1, kind: "nan" }]] };
+  const aligned = { x: [0, 1], ys: [[null, null]] };
+  render(<Plot {...view} aligned={aligned} title="w" readout="" logarithmic empty="No value." />);
+  expect(screen.getByRole("slider", { name: "w, crosshair" })).toBeVisible();
+});
+
 test("a log scale of values at or below 0 is a sentence, not an empty frame", () => {
   const { rerender } = render(<Plot {...viewOf([-2, 0])} title="w" readout="" logarithmic />);
   expect(screen.getByText("No value is above 0, and a log scale has no others.")).toBeVisible();

@@ -21,7 +21,12 @@ function manySeries(count: number) {
       const asked = url.searchParams.getAll("name");
       expect(asked.length).toBeLessThanOrEqual(50);
       const names = asked.length ? asked : ["loss", ...own].slice(0, 50);
-      return bucketedSeries(Object.fromEntries(names.map((name) => [name, COLUMN])));
+      const asks = (name: string, other: number) => Number(url.searchParams.get(name) ?? other);
+      const steps = COLUMN.steps.filter((step) => step >= asks("from", 0) && step <= asks("to", Infinity));
+      const values = steps.map((step) => 4 - step);
+      return bucketedSeries(
+        Object.fromEntries(steps.length ? names.map((name) => [name, { steps, values }]) : []),
+      );
     },
     "GET /experiments/3": () => anExperiment(),
   });
@@ -51,11 +56,30 @@ test("series beyond the first answer are asked for in parts, and a search finds 
   expect(window.location.search).toBe("?find=R_157");
 });
 
+test.each(["1&to=2", "5&to=9"])(
+  "a chart beyond the 50th that is zoomed to %s has the newest value of the whole run at its head",
+  async (range) => {
+    manySeries(61);
+    openPage(`/runs/7?from=${range}&find=layer_05`);
+    const chart = await screen.findByRole("region", { name: "layer_059" });
+    expect(await within(chart).findByText("1.000")).toBeVisible();
+  },
+);
+
 test("a run of few series has no search", async () => {
   manySeries(5);
   openPage("/runs/7");
   expect(await screen.findByRole("region", { name: "Loss" })).toBeVisible();
   expect(screen.queryByRole("textbox", { name: /^Find one/ })).toBeNull();
+});
+
+test("a search that the address has is shown over few charts as well, and can be removed", async () => {
+  manySeries(5);
+  openPage("/runs/7?find=layer_001");
+  expect(await screen.findByRole("region", { name: "layer_001" })).toBeVisible();
+  expect(screen.queryByRole("region", { name: "Loss" })).toBeNull();
+  await userEvent.clear(screen.getByRole("textbox", { name: /^Find one of/ }));
+  expect(await screen.findByRole("region", { name: "Loss" })).toBeVisible();
 });
 
 /** A program's run that reports these values. */

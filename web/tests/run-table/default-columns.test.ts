@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FieldName, TablePage } from "@/shared/api/types";
-import { columnsOfRows, defaultColumns, titleOf } from "@/shared/run-table/columns";
+import { columnsOfRows, defaultColumns, figureOf, metricOf, titleOf } from "@/shared/run-table/columns";
 
 const field = (name: string): FieldName => ({ name, kind: "any", title: "", is_metric: false });
 const metric = (name: string): FieldName => ({ name, kind: "number", title: "", is_metric: true });
@@ -34,4 +34,16 @@ test("of the default columns those with a value are shown, and of parameters tho
   ];
   expect(columnsOfRows(columns, page(columns, rows))).toEqual(["name", "loss", "parameters.lr"]);
   expect(columnsOfRows(columns, null)).toEqual(["name", "owner", "batch", "loss"]);
+});
+
+test.each([
+  ["val loss", "best(`val loss`)"],
+  ["a`b", "best(`a``b`)"],
+  ["``", "best(``````)"],
+  ["not", "best(`not`)"],
+  ["top@5", "best(top@5)"],
+])("the figure of the metric %s is %s as a query has it, and leads back to the metric", (name, field) => {
+  expect(figureOf("best", name)).toBe(field);
+  expect(metricOf(field)).toBe(name);
+  expect(titleOf(field)).toBe(`best ${name}`);
 });

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { FieldName, RunGroups } from "@/shared/api/types";
+import { textsOf } from "@/features/run-list/groups/GroupTable";
 import { openPage } from "../testing/openPage";
 import { aRun, Service } from "../testing/service";
 import { tableOf } from "../testing/tableOf";
@@ -92,4 +93,23 @@ test("the error of a query is shown at its place for groups too", async () => {
   openPage("/runs?where=bach+>+3&group=batch");
   expect(await screen.findByText("bach")).toBeVisible();
   expect(screen.getByRole("combobox", { name: "Query" })).toHaveAttribute("aria-invalid", "true");
+});
+
+test('groups of 1 and "1" have texts of their own', () => {
+  const by = [{ name: "size", kind: "any", metric: null }];
+  const groups = [1, "1", "b"].map((value) => ({ values: [value] }));
+  expect(textsOf({ by, groups } as unknown as RunGroups, 0, 0)).toEqual(["1", '"1"', "b"]);
+});
+
+test("the table of an open group has the parameters in which its own runs differ", async () => {
+  const service = aService();
+  const lr: FieldName = { name: "parameters.lr", kind: "any", title: "field of the spec", is_metric: false };
+  const runs = [0.1, 0.2].map((value, at) =>
+    aRun({ id: at + 1, values: { batch: 64, "parameters.lr": value } }),
+  );
+  service.answers["GET /runs/names"] = () => ({ names: [...NAMES, lr] });
+  service.answers["GET /runs/table"] = tableOf(runs);
+  openPage("/runs?group=batch&open=batch+%3D+64");
+  const table = await screen.findByRole("region", { name: "Runs of batch 64" });
+  expect(await within(table).findByRole("columnheader", { name: /^lr/ })).toBeVisible();
 });

@@ -1,7 +1,7 @@
 /** The page of all runs of all experiments: a query, columns, an order and groups, which the address holds. */
 import { Link } from "wouter";
 import { usePollInterval } from "@/shared/api/polling";
-import type { FieldName } from "@/shared/api/types";
+import type { FieldName, TablePage } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
 import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
@@ -39,7 +39,7 @@ export function RunsPage() {
   const [state, change] = useTableState();
   const { names, isKnown: hasNames, error: noNames } = useFieldNames();
   const selection = useRowSelection();
-  const { asked, columns, groups, error } = useShown(state);
+  const { asked, columns, columnsOf, groups, error } = useShown(state);
   if (!hasNames && noNames) return <QueryStatus error={noNames} />;
   const table = { asked, columns, names, selection, change };
   return (
@@ -55,7 +55,7 @@ export function RunsPage() {
       />
       <Toolbar {...{ state, change, columns, error }} />
       <SelectionBar selection={selection} columns={columns} />
-      {groups && <Groups {...table} groups={groups} open={state.open} />}
+      {groups && <Groups {...table} {...{ groups, columnsOf }} open={state.open} />}
       {state.group.length === 0 && <Table {...table} />}
     </>
   );
@@ -72,7 +72,9 @@ function useShown(state: TableState) {
   const groups = group.length && known ? groupsOf(state, known, names) : null;
   const { error, page } = useFirstAnswer(asked, group.length > 0, groups);
   const columns = known ?? page?.columns.map(({ name }) => name) ?? [];
-  return { asked, groups, error, columns: state.columns ? columns : columnsOfRows(columns, page) };
+  // without a choice each table has the columns that say something of its own rows
+  const columnsOf = (rows: TablePage | null) => (state.columns ? columns : columnsOfRows(columns, rows));
+  return { asked, groups, error, columns: columnsOf(page), columnsOf };
 }
 
 function groupsOf(state: TableState, columns: string[], names: FieldName[]): AskedGroups {
@@ -108,8 +110,14 @@ function Table({ asked, columns, names, selection, label = "Runs", change }: Tab
   );
 }
 
+interface GroupsProps extends TableProps {
+  groups: AskedGroups;
+  open: string; // the query of the open group
+  columnsOf: (page: TablePage | null) => string[];
+}
+
 /** The same runs in groups; the open group has the table of its runs. */
-function Groups({ groups, open, ...shown }: TableProps & { groups: AskedGroups; open: string }) {
+function Groups({ groups, open, columnsOf, ...shown }: GroupsProps) {
   const { asked, change } = shown;
   const pollInterval = usePollInterval();
   const now = useNow(10_000);
@@ -126,10 +134,15 @@ function Groups({ groups, open, ...shown }: TableProps & { groups: AskedGroups; 
         change({ open: query });
       }}
       renderRuns={(group, label) => (
-        <Table {...shown} label={label} asked={{ ...asked, where: group.where ?? "" }} />
+        <GroupRuns {...shown} {...{ label, columnsOf }} asked={{ ...asked, where: group.where ?? "" }} />
       )}
     />
   );
+}
+
+function GroupRuns({ columnsOf, ...shown }: TableProps & Pick<GroupsProps, "columnsOf">) {
+  const { page } = useFirstAnswer(shown.asked, false, null);
+  return <Table {...shown} columns={columnsOf(page)} />;
 }
 
 interface ToolbarProps {

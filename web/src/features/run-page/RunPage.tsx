@@ -13,6 +13,7 @@ import { stepShare } from "@/shared/state/progress";
 import { hasEnded } from "@/shared/state/state";
 import { usePlace } from "./api/usePlace";
 import { type Points, usePoints } from "./api/usePoints";
+import { useAllSeries } from "./api/useAllSeries";
 import { useRun } from "./api/useRun";
 import { blocksOfRun } from "./charts/reportBlocks";
 import { ArtifactPanel } from "./artifacts/ArtifactPanel";
@@ -102,10 +103,10 @@ function Charts({ run, points }: { run: RunDetail; points: Points }) {
   const range = useZoom();
   const { series } = points;
   const place = usePlace(run, series);
-  const finer = usePoints(run, place.stepsOf(range));
+  const all = useAllSeries(run, points, place.stepsOf(range));
   return (
-    <CurveTabs run={run} action={<AddToReport blocks={() => blocksOfRun(run, series)} />} axis={place.axis}>
-      <RunCurves {...{ run, points, range, place }} finer={finer.series} />
+    <CurveTabs run={run} action={<AddToReport blocks={() => blocksOfRun(run, all)} />} axis={place.axis}>
+      <RunCurves {...{ run, points, all, range, place }} />
       <StepTimePanel {...{ run, series, range, place }} />
     </CurveTabs>
   );

@@ -2318,7 +2318,7 @@ export interface components {
             label: string;
             /**
              * Parts
-             * @description Mean seconds of each part of a step over the newest steps; empty if no run reports them.
+             * @description Mean seconds of each part of a step over all steps; empty if no run reports them.
              * @example {
              *       "communication_s": 0.008,
              *       "compute_s": 0.021

@@ -38,8 +38,11 @@ export function valueKey(value: unknown): string {
 }
 
 /** Return a text of each of these different values, as JSON where two would have one text. */
-export function distinctTexts(values: unknown[]): string[] {
-  let texts = values.map(valueText);
+export function distinctTexts<Value>(
+  values: readonly Value[],
+  textOf: (value: Value) => string = valueText,
+): string[] {
+  let texts = values.map(textOf);
   for (;;) {
     const found = texts;
     const counts = new Map<string, number>();

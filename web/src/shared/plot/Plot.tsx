@@ -59,7 +59,8 @@ export function Plot({ empty = "No value reported.", height = 200, ...chart }: P
 
 /** Return why a logarithmic chart is empty; null if it is not. */
 function logReason(chart: View): string | null {
-  const isEmpty = chart.logarithmic && chart.aligned.x.length > 0 && !hasPositive(chart);
+  const hasCrosses = chart.notFinite?.some((each) => each.length > 0);
+  const isEmpty = chart.logarithmic && chart.aligned.x.length > 0 && !hasPositive(chart) && !hasCrosses;
   return isEmpty ? NO_LOG : null;
 }
 

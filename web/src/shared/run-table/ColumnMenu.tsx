@@ -1,6 +1,6 @@
 /** The choice of the table's columns: any field of runs, and of metrics their figures. */
 import type { FieldName } from "@/shared/api/types";
-import { metricOf } from "./columns";
+import { figureOf, metricOf } from "./columns";
 import { FieldMenu } from "./FieldMenu";
 
 interface Props {
@@ -38,7 +38,6 @@ export function ColumnMenu({ columns, names, onColumns }: Props) {
 function fieldsOf(names: FieldName[]): string[] {
   return names.flatMap(({ name, is_metric }) => {
     if (!is_metric) return [name];
-    const inside = /^[a-z_][\w./-]*$/i.test(name) ? name : `\`${name}\``;
-    return FIGURES.map((figure) => `${figure}(${inside})`).filter((field) => metricOf(field) !== null);
+    return FIGURES.map((figure) => figureOf(figure, name)).filter((field) => metricOf(field) !== null);
   });
 }

@@ -2,8 +2,9 @@
 import type { FieldName, TablePage, TableRow } from "@/shared/api/types";
 import { formatCount, formatNumber, formatPercent, MISSING } from "@/shared/format/number";
 import { formatAge, formatDuration } from "@/shared/format/time";
-import { hasCurve, isOfEngine, seriesKind } from "@/shared/series/catalog";
+import { hasCurve, isOfEngine, seriesKind, titleInText } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
+import { plainName, quotedName } from "./query/completion";
 
 export type Cell = TableRow["cells"][number];
 
@@ -51,7 +52,7 @@ export function columnsOfRows(columns: string[], page: TablePage | null): string
 
 /** Return the field of a metric's figure: "best(val/loss)". */
 export function figureOf(figure: string, metric: string): string {
-  return `${figure}(${/^[a-z_][\w./-]*$/i.test(metric) ? metric : `\`${metric}\``})`;
+  return `${figure}(${quotedName(metric)})`;
 }
 
 const TITLES = new Map([
@@ -72,7 +73,8 @@ export function isKnown(column: string, names: FieldName[]): boolean {
 
 /** Return the metric of "best(loss)"; null for a column without a figure. */
 export function metricOf(column: string): string | null {
-  return FIGURE.exec(column)?.[2]?.replaceAll("`", "") ?? null;
+  const inside = FIGURE.exec(column)?.[2];
+  return inside === undefined ? null : plainName(inside);
 }
 
 const NO_FIGURES = new Set(["id", "experiment", "number"]);
@@ -88,15 +90,10 @@ export function isFigure(column: string, names: FieldName[]): boolean {
 export function titleOf(column: string): string {
   const found = FIGURE.exec(column);
   if (found)
-    return `${found[1] === "last" ? "" : `${found[1] ?? ""} `}${seriesTitle(metricOf(column) ?? "")}`;
+    return `${found[1] === "last" ? "" : `${found[1] ?? ""} `}${titleInText(seriesKind(metricOf(column) ?? ""))}`;
   if (column === "loss") return "loss";
   if (column.startsWith(PARAMETER)) return column.slice(PARAMETER.length);
   return TITLES.get(column) ?? (column.split(".").at(-1) === "kind" ? column.replace(".kind", "") : column);
-}
-
-function seriesTitle(metric: string): string {
-  const title = seriesKind(metric).title;
-  return title === metric ? title : title.charAt(0).toLowerCase() + title.slice(1);
 }
 
 /** Return the text of a cell. */

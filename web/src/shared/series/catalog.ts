@@ -87,6 +87,13 @@ export function seriesKind(name: string): SeriesKind {
   return rank === null ? kind : { ...kind, name, title: `${kind.title}, rank ${rank}` };
 }
 
+/** Return the title of a series within a sentence: "held-out loss"; a name of the user's stays as it is. */
+export function titleInText({ name, title }: Pick<SeriesKind, "name" | "title">): string {
+  return BY_NAME.has(baseOf(name))
+    ? title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
+    : title;
+}
+
 /** The kind of a node's series: its title is the node, with the device. */
 function systemKind({ name, host, device, metric }: SystemSeries): SeriesKind {
   const title = device ? `${host} ${device}` : host;

@@ -3,7 +3,13 @@ import { useMemo } from "react";
 import type { StepRange } from "@/shared/curves/view";
 import { pluralize } from "@/shared/format/number";
 import { NO_LOG, RESTART_NOTE } from "@/shared/plot/view";
-import { kindOfValues, seriesKind, type SeriesKind, titleWithUnit } from "@/shared/series/catalog";
+import {
+  kindOfValues,
+  seriesKind,
+  type SeriesKind,
+  titleInText,
+  titleWithUnit,
+} from "@/shared/series/catalog";
 import { useTheme } from "@/shared/theme/theme";
 import { useComparedCurves } from "../api/useComparedCurves";
 import type { RunGroup } from "../groups/groups";
@@ -118,8 +124,8 @@ function emptyText(
   if (error) return `The curves cannot be shown: ${error.message}.`;
   if (!isKnown) return "Loading …";
   if (options.axis !== "step")
-    return `No run has both ${seriesKind(options.metric).title.toLowerCase()} and ${X_TITLES[options.axis]}.`;
-  return `No visible run has reported ${seriesKind(options.metric).title.toLowerCase()}.`;
+    return `No run has both ${titleInText(seriesKind(options.metric))} and ${X_TITLES[options.axis]}.`;
+  return `No visible run has reported ${titleInText(seriesKind(options.metric))}.`;
 }
 
 /** The legend of a downloaded picture: the groups; of single runs the lines. */

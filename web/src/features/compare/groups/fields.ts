@@ -3,7 +3,7 @@ import type { RunComparison } from "@/shared/api/types";
 import type { ChoiceOption } from "@/shared/controls/Choice";
 import { keySeries } from "@/shared/series/keySeries";
 import { metricOf, titleOf } from "@/shared/run-table/columns";
-import { quotedName } from "@/shared/run-table/query/completion";
+import { plainName, quotedName } from "@/shared/run-table/query/completion";
 
 export const FIGURES = ["best", "last", "mean", "min", "max"] as const;
 export type Figure = (typeof FIGURES)[number];
@@ -26,7 +26,14 @@ export function fieldOf(path: string): string {
 
 /** Return the title of a field: "best loss", "optimizer". */
 export function fieldTitle(field: string): string {
-  return titleOf(field).replaceAll("`", "");
+  return plainName(titleOf(field));
+}
+
+/** Return the title of a field at the beginning of a title: "Best loss"; a name of the user's stays as it is. */
+export function fieldHead(field: string): string {
+  const title = fieldTitle(field);
+  const isOwn = title === metricOf(field) || plainName(field).startsWith("parameters.");
+  return isOwn ? title : capitalized(title);
 }
 
 /** Return a title that begins with a capital letter. */

@@ -1,5 +1,5 @@
 /** A panel with a box for each group: quartiles, whiskers, and a dot for each run. */
-import { capitalized, fieldTitle } from "../groups/fields";
+import { fieldHead, fieldTitle } from "../groups/fields";
 import type { RunData } from "../groups/runData";
 import type { PanelProps } from "../panels/compared";
 import { type Axis, axisOf, extentOf, padded } from "@/shared/frame/axis";
@@ -15,7 +15,7 @@ export function BoxPanel({ panel, place, onOptions, ids, comparison, data, group
   const field = boxField(panel, comparison);
   const isLog = panel.options.xlog === "on";
   const all = rowsOf(data, groups.visible, field);
-  const title = `${capitalized(fieldTitle(field))} by group`;
+  const title = `${fieldHead(field)} by group`;
   return (
     <RowsPanel
       {...{ place, onOptions, ids, comparison, title, field, all }}

@@ -2,7 +2,7 @@
 import { Switch } from "@/shared/controls/Switch";
 import { pluralize } from "@/shared/format/number";
 import { Choice } from "@/shared/controls/Choice";
-import { capitalized, fieldTitle, numberFields } from "../groups/fields";
+import { fieldHead, fieldTitle, numberFields } from "../groups/fields";
 import type { PanelProps } from "../panels/compared";
 import { FieldChoice } from "../panels/FieldChoice";
 import { LogSwitches } from "../panels/LogSwitches";
@@ -19,7 +19,7 @@ export function ScatterPanel({ panel, place, onOptions, ids, comparison, data, g
     points.map(({ x, y }) => [x, y] as const),
     options,
   );
-  const title = `${capitalized(fieldTitle(options.y))} against ${fieldTitle(options.x)}`;
+  const title = `${fieldHead(options.y)} against ${fieldTitle(options.x)}`;
   const runs = groups.visible.reduce((sum, { ids }) => sum + ids.length, 0);
   return (
     <PanelFrame

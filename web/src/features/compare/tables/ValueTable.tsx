@@ -8,7 +8,7 @@ import { MISSING } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
-import { seriesKind } from "@/shared/series/catalog";
+import { seriesKind, titleInText } from "@/shared/series/catalog";
 import { figureOf, isBetterWhenHigher, metricNames } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";
 import type { RunData } from "../groups/runData";
@@ -53,7 +53,7 @@ export function ValueTable({ comparison, data, groups, metric, onMetric }: Props
       </header>
       <ScrollRegion className={classNames("scroll", styles.tableScroll)} label="Best values by group">
         <table>
-          <Heads title={`${isHigh ? "Highest" : "Lowest"} ${title.toLowerCase()}, mean`} />
+          <Heads title={`${isHigh ? "Highest" : "Lowest"} ${titleInText({ name: metric, title })}, mean`} />
           <tbody>
             {rows.map((row) => (
               <Row key={row.group.key} row={row} format={format} isHigh={isHigh} />

@@ -11,7 +11,7 @@ import { csvOfChart } from "@/shared/plot/chartCsv";
 import { type Picture, Plot } from "@/shared/plot/Plot";
 import { type Line, RESTART_NOTE, type View, visibleLines } from "@/shared/plot/view";
 import type { YRange } from "@/shared/plot/yRange";
-import { kindOfValues, type SeriesKind } from "@/shared/series/catalog";
+import { kindOfValues, type SeriesKind, titleInText } from "@/shared/series/catalog";
 import type { Axis } from "../axes";
 import { type LineStyles, legendOf } from "../lineStyles";
 import type { Selection } from "../useSelection";
@@ -136,7 +136,7 @@ function emptyText(
   )
     return `No run has reported ${X_TITLES[axis]} yet.`;
   if (lines.length || runs.some(({ latest }) => Object.hasOwn(latest, kind.name))) return null;
-  return `No run has reported a ${hasKinds ? kind.title.toLowerCase() : "value"} yet.`;
+  return `No run has reported a ${hasKinds ? titleInText(kind) : "value"} yet.`;
 }
 
 interface NotesProps extends Pick<Overlay, "restarts"> {

@@ -14,7 +14,7 @@ import { type RunColumn, RunTable as Table } from "@/shared/run-table/RunTable";
 import { useRowSelection } from "@/shared/run-table/useRowSelection";
 import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
 import { hasEnded } from "@/shared/state/state";
-import { type Axis, axisValue } from "../axes";
+import { type Axis, axisText, axisValue } from "../axes";
 import { kindOf } from "../kind";
 import type { LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
@@ -87,8 +87,8 @@ function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[])
     ...(kindOf(experiment) === "steps" ? [STEP] : []),
     ...axes.map((axis): RunColumn => ({
       ...{ field: axis.path, title: axis.name, width: 90, isNumeric: false },
-      textOf: (row) => valueText(shortened(axisValue(row, axis))),
-      render: (row) => valueText(shortened(axisValue(row, axis))),
+      textOf: (row) => shortAxisText(axis, axisValue(row, axis)),
+      render: (row) => shortAxisText(axis, axisValue(row, axis)),
     })),
     {
       ...{ field: "state", title: "State", width: 130, isNumeric: false },
@@ -102,6 +102,12 @@ function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[])
     ...metrics.map(metricColumn),
     ...(metrics.includes(HELDOUT_ACCURACY) ? [bestColumn(experiment.best_accuracy)] : []),
   ];
+}
+
+/** Return the text of a value, of a fraction a short one: a sampler draws sixteen digits. */
+function shortAxisText(axis: Axis, value: unknown): string {
+  const short = shortened(value);
+  return short === value ? axisText(axis, value) : valueText(short);
 }
 
 function metricColumn(name: string): RunColumn {

@@ -1,6 +1,7 @@
 /** Mean and deviation of the runs that differ in the seed alone. */
 import type { RunView } from "@/shared/api/types";
-import { type Axis, axisText, axisValue } from "../axes";
+import { distinctTexts, valueKey } from "@/shared/format/value";
+import { type Axis, axisValue } from "../axes";
 
 export interface Group {
   values: string[]; // of the other axes, in their order
@@ -21,10 +22,11 @@ export function repeatedAxis(axes: Axis[]): Axis | null {
 
 /** Return the groups of runs that differ at the axis `over` alone, in the order of their first runs. */
 export function groupRuns(runs: RunView[], axes: Axis[], over: Axis): Group[] {
+  const others = axes.filter((axis) => axis !== over);
+  const texts = others.map((axis) => textsOf(runs.map((run) => axisValue(run, axis))));
   const groups = new Map<string, Group>();
   for (const run of runs) {
-    const others = axes.filter((axis) => axis !== over);
-    const values = others.map((axis) => axisText(axis, axisValue(run, axis)));
+    const values = others.map((axis, at) => texts[at]?.get(valueKey(axisValue(run, axis))) ?? "");
     const key = JSON.stringify(values);
     const group = groups.get(key) ?? { values, runs: 0, done: [] };
     group.runs += 1;
@@ -32,6 +34,13 @@ export function groupRuns(runs: RunView[], axes: Axis[], over: Axis): Group[] {
     groups.set(key, group);
   }
   return [...groups.values()];
+}
+
+/** Return the texts of values by their keys, different ones of different values: of 1 and "1". */
+function textsOf(values: readonly unknown[]): Map<string, string> {
+  const found = new Map(values.map((value) => [valueKey(value), value]));
+  const texts = distinctTexts([...found.values()]);
+  return new Map([...found.keys()].map((key, at) => [key, texts[at] ?? ""]));
 }
 
 /** Return mean and deviation of a figure over runs; null if no run has it. */

@@ -6,6 +6,7 @@ import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { titleInText } from "@/shared/series/catalog";
 import { useSearch } from "../api/useSearch";
 import { BestPicture } from "./BestPicture";
 import { ImportanceBars } from "./ImportanceBars";
@@ -56,5 +57,5 @@ function statusText({ status, end_cause, trials, wanted, used_rank_hours, spec }
 function bestText({ best, spec }: SearchDetail): string {
   if (!best) return "No trial has a value yet.";
   const { title, format } = metricFormat(spec.metric);
-  return `Best ${title.toLowerCase()}: ${format(best.value)} with ${valuesText(best.params)} (trial ${best.number}).`;
+  return `Best ${titleInText({ name: spec.metric, title })}: ${format(best.value)} with ${valuesText(best.params)} (trial ${best.number}).`;
 }

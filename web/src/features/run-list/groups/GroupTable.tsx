@@ -6,6 +6,7 @@ import { errorText } from "@/shared/messages/errorText";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
+import { distinctTexts } from "@/shared/format/value";
 import { cellText, isNumeric } from "@/shared/run-table/columns";
 import { type AskedGroups, useRunGroups } from "./api/useRunGroups";
 import { BandMark, scaleOf } from "./BandMark";
@@ -50,18 +51,25 @@ function statusText({ total, runs, groups }: RunGroups, error: Error | null): st
 
 function Body({ data, ...props }: Props & { data: RunGroups }) {
   const scales = data.columns.map((_, place) => scaleOf(data.groups.map(({ figures }) => figures[place])));
+  const fields = data.by.map((_, place) => textsOf(data, place, props.now));
   const columns = data.by.length + 1 + data.columns.length;
   return (
     <tbody>
-      {data.groups.map((group) => {
+      {data.groups.map((group, at) => {
+        const texts = fields.map((own) => own[at] ?? "");
+        const label = `Runs of ${data.by.map(({ name }, place) => `${name} ${texts[place] ?? ""}`).join(", ")}`;
         const isOpen = group.where !== null && group.where === props.open;
         return (
           <Fragment key={JSON.stringify(group.values)}>
-            <GroupRow {...{ group, data, scales, isOpen }} now={props.now} onOpen={props.onOpen} />
+            <GroupRow
+              {...{ group, data, texts, label, scales, isOpen }}
+              now={props.now}
+              onOpen={props.onOpen}
+            />
             {isOpen && (
               <tr>
                 <td colSpan={columns} className={styles.groupRuns}>
-                  {props.renderRuns(group, `Runs of ${labelOf(group, data, props.now)}`)}
+                  {props.renderRuns(group, label)}
                 </td>
               </tr>
             )}
@@ -72,31 +80,40 @@ function Body({ data, ...props }: Props & { data: RunGroups }) {
   );
 }
 
-function labelOf(group: RunGroup, { by }: RunGroups, now: number): string {
-  return by
-    .map((field, place) => `${field.name} ${cellText(field.name, field, group.values[place] ?? null, now)}`)
-    .join(", ");
+/** Return the texts of a field's values, one for each group; different ones of different values: of 1 and "1". */
+export function textsOf(
+  { by, groups }: Pick<RunGroups, "by" | "groups">,
+  place: number,
+  now: number,
+): string[] {
+  const field = by[place];
+  if (!field) return [];
+  const values = groups.map((group) => group.values[place] ?? null);
+  const found = [...new Set(values)];
+  const texts = distinctTexts(found, (value) => cellText(field.name, field, value, now));
+  return values.map((value) => texts[found.indexOf(value)] ?? "");
 }
 
 interface RowProps {
   group: RunGroup;
   data: RunGroups;
+  texts: string[]; // of the group's values
+  label: string;
   scales: { low: number; high: number }[];
   isOpen: boolean;
   now: number;
   onOpen: (where: string) => void;
 }
 
-function GroupRow({ group, data, scales, isOpen, now, onOpen }: RowProps) {
+function GroupRow({ group, data, texts, label, scales, isOpen, now, onOpen }: RowProps) {
   const { where } = group;
-  const texts = data.by.map((field, place) => cellText(field.name, field, group.values[place] ?? null, now));
   return (
     <tr className={classNames(isOpen && styles.openGroup)}>
       <th scope="row">
         <button
           className={classNames("plain", styles.opener)}
           aria-expanded={isOpen}
-          aria-label={`Runs of ${labelOf(group, data, now)}`}
+          aria-label={label}
           disabled={where === null}
           onClick={() => {
             onOpen(isOpen ? "" : (where ?? ""));

@@ -42,7 +42,11 @@ export function RunChart({ group, context, index }: Props) {
     if (isSeen) onSeen(names);
   }, [isSeen, onSeen, names]);
   return (
-    <div ref={host} className={isSeen ? styles.chartPlace : styles.unseenChart}>
+    <div
+      ref={host}
+      className={isSeen ? styles.chartPlace : styles.unseenChart}
+      data-series={JSON.stringify(names)}
+    >
       {isSeen && <SeenChart {...{ group, context }} />}
     </div>
   );

@@ -3,7 +3,6 @@ import { useMemo } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
 import { TextField } from "@/shared/controls/TextField";
-import { refine } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
 import { pluralize } from "@/shared/format/number";
 import { errorText } from "@/shared/messages/errorText";
@@ -12,8 +11,8 @@ import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
 import { hasEnded } from "@/shared/state/state";
 import type { Place } from "../api/usePlace";
-import type { Points, Series } from "../api/usePoints";
-import { useRest } from "../api/useRest";
+import type { Points } from "../api/usePoints";
+import type { AllSeries } from "../api/useAllSeries";
 import { RunChart, type ChartContext } from "./RunChart";
 import styles from "./RunCurves.module.css";
 import { search, type Section, sectionsOf } from "./sections";
@@ -23,30 +22,24 @@ const FEW = 12; // charts that need no search
 interface Props {
   run: RunDetail;
   points: Points;
-  finer: Series; // the curves in the zoomed range
+  all: AllSeries;
   range: StepRange; // zoomed
   place: Place;
 }
 
-export function RunCurves({ run, points, finer, range, place }: Props) {
-  const rest = useRest(run, points, place.stepsOf(range));
-  const series = useMemo(
-    () => place.series(new Map([...refineAll(points.series, finer), ...rest.series])),
-    [points.series, finer, rest.series, place],
-  );
+export function RunCurves({ run, points, all, range, place }: Props) {
+  const { names } = all;
+  const series = useMemo(() => place.series(all.series), [all.series, place]);
   const address = useAddress();
   const find = address.get("find") ?? "";
   const { kind } = run.spec;
-  const sections = useMemo(
-    () => sectionsOf(kind, rest.names, points.series),
-    [kind, rest.names, points.series],
-  );
-  if (!rest.names.length) {
+  const sections = useMemo(() => sectionsOf(kind, names, points.series), [kind, names, points.series]);
+  if (!names.length) {
     return run.points_removed_at ? null : <NoCurves {...points} ended={hasEnded(run.state)} />; // the history names the removal
   }
   const smoothed = address.get("smooth") !== "off";
   const shown = search(sections, find);
-  const context = { run, series, range, place, smoothed, error: rest.error, onSeen: rest.ask };
+  const context = { run, series, range, place, smoothed, error: all.error, onSeen: all.ask };
   return (
     <section className={styles.curves} aria-label="Curves">
       <Controls {...{ find, smoothed }} count={countOf(sections)} />
@@ -67,7 +60,7 @@ export function RunCurves({ run, points, finer, range, place }: Props) {
 function Controls({ find, smoothed, count }: { find: string; smoothed: boolean; count: number }) {
   return (
     <div className={styles.curveControls}>
-      {count > FEW && (
+      {(count > FEW || find !== "") && (
         <TextField
           label={`Find one of ${count} charts`}
           value={find}
@@ -128,10 +121,6 @@ function SectionOfCharts({ section: { title, groups }, context, isOnly, before }
 
 function countOf(sections: readonly Section[]): number {
   return sections.reduce((sum, { groups }) => sum + groups.length, 0);
-}
-
-function refineAll(whole: Series, finer: Series): Series {
-  return new Map([...whole].map(([name, curve]) => [name, refine(curve, finer.get(name))]));
 }
 
 function NoCurves({ isPending, error, ended }: Points & { ended: boolean }) {

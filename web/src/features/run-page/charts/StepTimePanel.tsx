@@ -33,10 +33,10 @@ export function StepTimePanel({ run, series, range, place }: Props) {
   const picture = useRef<Picture>(null);
   const split = useMemo(() => splitTime(series), [series]);
   const stack = useMemo(() => split && { ...split.stack, x: place.of(split.stack.x) }, [split, place]);
+  const near = useMemo(() => split && nearRange(split), [split]);
   if (!split || !stack) return null;
   const { parts, means, whole } = split;
   const seconds = index === null ? whole : means.ys.map((column) => column[index] ?? 0);
-  const near = nearRange(split);
   const values = seconds.map((each) => formatStepTime(each));
   return (
     <ChartPanel title="Time of a step" className={styles.stepTimePanel}>

@@ -71,7 +71,8 @@ export function sharesOf(seconds: readonly number[]): number[] {
 export function nearRange({ stack }: TimeSplit): (YRange & { most: number; at: number }) | null {
   const totals = stack.ys.at(-1)?.map((value) => value ?? 0) ?? [];
   const most = Math.max(...totals);
-  const near = totals.filter((total) => total <= fence(totals));
+  const bound = fence(totals);
+  const near = totals.filter((total) => total <= bound);
   if (totals.length < FEWEST || near.length === totals.length) return null;
   const at = stack.x[totals.indexOf(most)] ?? 0;
   return { low: 0, high: Math.max(...near), cut: totals.length - near.length, most, at };

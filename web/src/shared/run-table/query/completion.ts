@@ -110,3 +110,8 @@ export function quotedName(name: string): string {
   const isWord = /^[a-z_][\w.:/@-]*$/i.test(name) && !/^(?:and|or|not|in)$/i.test(name);
   return isWord ? name : `\`${name.replaceAll("`", "``")}\``;
 }
+
+/** Return the name that a query has in backticks or as one word. */
+export function plainName(quoted: string): string {
+  return /^`.*`$/s.test(quoted) ? quoted.slice(1, -1).replaceAll("``", "`") : quoted;
+}

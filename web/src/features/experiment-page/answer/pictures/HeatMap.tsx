@@ -7,7 +7,7 @@ import { type Range, robustRange } from "@/shared/plot/scales";
 import { useWidth } from "@/shared/page/useWidth";
 import { doneText, figureText, type PictureAxes, placeText, spreadText, tickText } from "../figureText";
 import styles from "./HeatMap.module.css";
-import { byLabel } from "../scales";
+import { byLabel, isInside } from "../scales";
 
 interface Props {
   answer: Answer;
@@ -18,6 +18,7 @@ interface Props {
 
 const TEXT_PX = 52; // of a cell that is wide enough for its value
 const MOST_TALL = 12; // rows that are tall
+const MOST_FAR = 6; // values that are listed; of more of them the least and the greatest
 const LABELS_PX = 64; // of the column with the values of y
 
 export function HeatMap({ answer, figure, x, y }: Props) {
@@ -37,6 +38,7 @@ export function HeatMap({ answer, figure, x, y }: Props) {
         ))}
       </div>
       <Scale figure={figure} range={range} />
+      <FarOut groups={answer.groups} {...{ figure, range }} />
     </div>
   );
 }
@@ -95,7 +97,7 @@ function Row({ row, x, figure, range, hasText, byPlace, best, axes }: RowProps) 
         return (
           <span
             key={column}
-            className={cellClass(group, group !== undefined && group === best)}
+            className={cellClass(group, group !== undefined && group === best, isFarOut(group, range))}
             style={cellStyle(group, figure, range)}
             title={group && titleOf(group, figure, axes)}
           >
@@ -108,12 +110,17 @@ function Row({ row, x, figure, range, hasText, byPlace, best, axes }: RowProps) 
   );
 }
 
-function cellClass(group: AnswerGroup | undefined, isBest: boolean): string {
+function isFarOut(group: AnswerGroup | undefined, range: Range): boolean {
+  return group?.figure != null && !isInside(range, group.figure.mean);
+}
+
+function cellClass(group: AnswerGroup | undefined, isBest: boolean, isFar: boolean): string {
   return classNames(
     styles.cell,
     !group?.figure && styles.emptyCell,
     group?.figure != null && group.is_preliminary && styles.preliminaryCell,
     isBest && styles.bestCell,
+    isFar && styles.farCell,
   );
 }
 
@@ -164,7 +171,20 @@ function Scale({ figure, range }: { figure: AnswerFigure; range: Range }) {
         style={{ background: `linear-gradient(90deg, ${colors.map(mixture).join(", ")})` }}
       />
       <span>{figureText(range.high, figure.unit)}</span>
-      {range.cut > 0 && <span>{pluralize(range.cut, "value")} far out, with the color of an end</span>}
+    </p>
+  );
+}
+
+/** Which values are beyond the colors, which the cells with a bar at the left have. */
+function FarOut({ groups, figure, range }: { groups: AnswerGroup[]; figure: AnswerFigure; range: Range }) {
+  const far = groups.filter((group) => isFarOut(group, range)).flatMap((group) => group.figure?.mean ?? []);
+  if (!far.length) return null;
+  const sorted = far.toSorted((one, other) => one - other).map((mean) => figureText(mean, figure.unit));
+  const shown = sorted.length > MOST_FAR ? `${sorted[0] ?? ""} to ${sorted.at(-1) ?? ""}` : sorted.join(", ");
+  return (
+    <p className="small muted">
+      {pluralize(far.length, "value")} far out, with the color of an end and a bar at the left of the cell:{" "}
+      {shown}.
     </p>
   );
 }

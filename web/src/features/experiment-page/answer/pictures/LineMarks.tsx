@@ -65,16 +65,10 @@ function Mark({ group, figure, frame, isPointed }: MarkProps & { isPointed: bool
   const { figure: spread, x, is_preliminary } = group;
   if (!spread) return null;
   const [at, mean] = [frame.atX(x ?? 0), frame.atY(spread.mean)];
-  const clamp = (value: number) => Math.min(Math.max(value, frame.top), frame.bottom);
-  const [low, high] = errorBar(spread, figure).map((end) => clamp(frame.atY(end)));
   return (
     <>
       {spread.deviation !== null && spread.deviation > 0 && (
-        <path
-          d={`M${at} ${low}V${high}M${at - CAP} ${low}h${2 * CAP}M${at - CAP} ${high}h${2 * CAP}`}
-          stroke="currentColor"
-          strokeWidth={1.5}
-        />
+        <path d={barPath(at, errorBar(spread, figure), frame)} stroke="currentColor" strokeWidth={1.5} />
       )}
       <circle cx={at} cy={mean} r={14} fill="transparent" />
       <circle
@@ -87,6 +81,15 @@ function Mark({ group, figure, frame, isPointed }: MarkProps & { isPointed: bool
       />
     </>
   );
+}
+
+/** Return the path of an error bar; an end beyond the frame has no cap: the bar goes on there. */
+function barPath(at: number, ends: readonly number[], frame: Frame): string {
+  const [low = 0, high = 0] = ends.map((end) => Math.min(Math.max(frame.atY(end), frame.top), frame.bottom));
+  const caps = ends
+    .filter((end) => isInside(frame, end))
+    .map((end) => `M${at - CAP} ${frame.atY(end)}h${2 * CAP}`);
+  return `M${at} ${low}V${high}${caps.join("")}`;
 }
 
 /** An arrow at the edge of the frame, with the value of a mean that lies beyond it. */

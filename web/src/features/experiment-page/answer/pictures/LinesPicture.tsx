@@ -18,7 +18,7 @@ import { doneText, figureText, placeText, spreadText, tickText } from "../figure
 import { colorOf, dashOf } from "./lineColors";
 import { LineMarks } from "./LineMarks";
 import styles from "./LinesPicture.module.css";
-import { axisPosition, byLabel, extremesOf, isInside } from "../scales";
+import { axisPosition, byLabel, errorBar, extremesOf, isInside } from "../scales";
 
 interface Props {
   answer: Answer;
@@ -58,14 +58,11 @@ export function LinesPicture({ answer, figure, x }: Props) {
   const lines = [...byLabel(answer.groups)];
   const range = robustRange(answer.groups.flatMap((group) => extremesOf(group, figure)));
   const frame = frameOf(x, range, width);
-  const hasFarOut = answer.groups.some(({ figure: spread }) => spread && !isInside(frame, spread.mean));
   return (
     <div className={styles.lines}>
       <Legend labels={lines.map(([label]) => label)} theme={theme} />
       <p className={classNames("small muted", styles.pointed)} aria-live="off">
-        {pointed
-          ? pointedText(pointed, figure, x)
-          : hasFarOut && "Arrows at the edge are means far out, with their values."}
+        {pointed ? pointedText(pointed, figure, x) : cutText(answer.groups, figure, frame)}
       </p>
       <div ref={host} className={styles.frame}>
         <svg
@@ -91,6 +88,19 @@ export function LinesPicture({ answer, figure, x }: Props) {
       </div>
     </div>
   );
+}
+
+/** Return what the picture has no room for: means far out, and ends of the error bars of others. */
+function cutText(groups: readonly AnswerGroup[], figure: AnswerFigure, frame: Frame): string {
+  const spreads = groups.flatMap((group) => group.figure ?? []);
+  const inside = spreads.filter(({ mean }) => isInside(frame, mean));
+  const isCut = inside.some((spread) => !errorBar(spread, figure).every((end) => isInside(frame, end)));
+  return [
+    inside.length < spreads.length ? "Arrows at the edge are means far out, with their values." : "",
+    isCut ? "An error bar without a cap goes on beyond the picture." : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 function Legend({ labels, theme }: { labels: string[]; theme: Theme }) {

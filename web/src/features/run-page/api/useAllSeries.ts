@@ -1,19 +1,34 @@
-/** The series of a run beyond those that the first answer has, in parts that are asked for once a chart needs them. */
+/** All series of a run: those beyond the first answer in parts, which are asked for once a chart needs them. */
 import { useCallback, useMemo, useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
+import { type Curve, refine } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
 import { systemOf } from "@/shared/series/system";
 import { MOST_SERIES, useNamedSeries } from "./useNamedSeries";
-import type { Points, Series } from "./usePoints";
+import { type Points, type Series, usePoints } from "./usePoints";
 
-interface Rest {
+export interface AllSeries {
   names: readonly string[]; // of all series, those of the first answer first
-  series: Series; // beyond the first answer, as far as they have arrived
-  error: Error | null;
+  series: Series; // as far as they have arrived: whole, with finer buckets in the zoomed range
+  error: Error | null; // of those beyond the first answer
   ask: (names: readonly string[]) => void;
 }
 
-export function useRest(run: RunDetail, { series, isPending }: Points, range: StepRange): Rest {
+export function useAllSeries(run: RunDetail, points: Points, range: StepRange): AllSeries {
+  const finer = usePoints(run, range).series;
+  const { names, shown, ask } = useRest(run, points);
+  // the whole as well: a zoomed range may have no point of a series, and never has to have its newest one
+  const whole = useNamedSeries(run, shown);
+  const part = useNamedSeries(run, shown, range);
+  const series = useMemo(
+    () => refineAll([...points.series, ...whole.series], new Map([...finer, ...part.series])),
+    [points.series, whole.series, finer, part.series],
+  );
+  return { names, series, error: whole.error ?? part.error, ask };
+}
+
+/** Return the names of all series, and which of those beyond the first answer some chart needs. */
+function useRest(run: RunDetail, { series, isPending }: Points) {
   const [parts, setParts] = useState<ReadonlySet<number>>(new Set());
   const known = JSON.stringify([...series.keys()]);
   const own = JSON.stringify(run.series.filter((name) => !systemOf(name)));
@@ -37,6 +52,9 @@ export function useRest(run: RunDetail, { series, isPending }: Points, range: St
   const shown = [...parts]
     .toSorted((one, other) => one - other)
     .flatMap((part) => rest.slice(part * MOST_SERIES, (part + 1) * MOST_SERIES));
-  const found = useNamedSeries(run, shown, range);
-  return { names, series: found.series, error: found.error, ask };
+  return { names, shown, ask };
+}
+
+function refineAll(whole: readonly (readonly [string, Curve])[], finer: Series): Series {
+  return new Map(whole.map(([name, curve]) => [name, refine(curve, finer.get(name))]));
 }
