@@ -140,7 +140,13 @@ class LifecycleClient:
         points: Sequence[Mapping[str, Any]] = (),
         force: bool = False,
     ) -> PointsAdded:
-        """Add further values of an experiment's axes, or points outside its grid; it does not repeat a point."""
+        """Add further values of an experiment's axes, or points outside its grid; it does not repeat a point.
+
+        Raise ValueError for values that are one text: its characters would become values.
+        """
+        for name, values in (axes or {}).items():
+            if isinstance(values, str | bytes):
+                raise ValueError(f"the values of the axis {name} are the text {values!r}: give a list, as [{values!r}]")
         lists = {path: list(values) for path, values in (axes or {}).items()}
         request = PointsRequest(axes=lists, points=[dict(point) for point in points])
         path = f"/experiments/{experiment_id}/points{'?force=true' if force else ''}"

@@ -74,9 +74,14 @@ def by_telling(names: Iterable[str]) -> list[str]:
     return sorted(names, key=_place)
 
 
+def is_result(name: str) -> bool:
+    """Return whether a metric tells what was learned, and its name says which values are good."""
+    return direction_of(name) in RESULTS and not _is_speed(name)
+
+
 def _place(name: str) -> tuple[bool, bool, bool, bool]:
     found = direction_of(name)
-    return found not in RESULTS, _is_speed(name), not _is_heldout(name), found is Direction.LOWER
+    return found not in RESULTS, _is_speed(name), not is_of_heldout(name), found is Direction.LOWER
 
 
 def _is_speed(name: str) -> bool:
@@ -84,7 +89,8 @@ def _is_speed(name: str) -> bool:
     return any(word in SPEED for word in words) or any(pair[0] == "per" and pair in PAIRS for pair in pairwise(words))
 
 
-def _is_heldout(name: str) -> bool:
+def is_of_heldout(name: str) -> bool:
+    """Return whether a metric is one of held-out data, by its name."""
     return any(HELDOUT.match(word) for word in _words(name))
 
 

@@ -26,10 +26,10 @@ from store import changes
 from store.lists.order import ListOrder
 from store.lists.run_list import page
 from store.metrics import curves
-from store.metrics.figures import read_means
+from store.metrics.figures import read_best, read_means
 from store.steps.progress import of_experiment
 from store.tables import Run
-from study.answer.answer import Choice, find_answer
+from study.answer.answer import BestValues, Choice, find_answer
 from study.answer.measures import OF_EVALUATIONS, Measures, measure
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
@@ -96,7 +96,7 @@ def _answer(db: Session, experiment_id: int, choice: Choice, step: str | None) -
     runs = run_page(rows, {}, None).items
     measures = {} if isinstance(spec, RecordedExperiment) else read_measures(db, runs)
     try:
-        answer = find_answer(spec, runs, measures, choice, _speeds(db, runs))
+        answer = find_answer(spec, runs, measures, choice, _speeds(db, runs), _best_values(db, runs))
     except ValueError as error:
         raise Invalid("the request is not valid", [ValidationIssue(path="query", message=str(error))]) from error
     if len(runs) > MAX_MEASURED:
@@ -121,6 +121,12 @@ def _speeds(db: Session, runs: Sequence[RunView]) -> dict[int, float]:
     """Return the mean samples per second of the steps of all runs: one statement, which reads no curves."""
     means = read_means(db, [run.id for run in runs], [SAMPLES_PER_S])
     return {run_id: mean[SAMPLES_PER_S] for run_id, mean in means.items()}
+
+
+def _best_values(db: Session, runs: Sequence[RunView]) -> BestValues:
+    """Return what reads the best values of a metric of all runs: one statement, which reads no curves."""
+    ids = [run.id for run in runs]
+    return lambda name, is_highest: read_best(db, ids, name, is_highest=is_highest)
 
 
 def read_measures(db: Session, runs: Sequence[RunView]) -> dict[int, Measures]:

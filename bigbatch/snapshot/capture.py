@@ -11,6 +11,7 @@ from typing import NamedTuple
 from bigbatch.snapshot import git_tree, plain_tree
 from bigbatch.snapshot.errors import SnapshotError
 from bigbatch.snapshot.hash_cache import HashCache, now_ns
+from bigbatch.snapshot.homes import without_homes
 from bigbatch.snapshot.ignored import describe_ignored
 from contract.snapshot.check_paths import check_manifest, reason_against_target
 from contract.snapshot.git_source import GitSource
@@ -60,9 +61,10 @@ def _from_git(tree: git_tree.WorkingTree, max_mb: float) -> Capture | None:
 def _make_capture(
     root: Path, names: Sequence[str], subfolder: str | None, source: GitSource | None, max_mb: float
 ) -> Capture:
+    names, left_out = without_homes(str(root), names)
     statuses = _statuses(root, names)
     _refuse_large(root, statuses, max_mb)
-    cache, left_out = HashCache(root), list[str]()
+    cache = HashCache(root)
     links = [name for name, status in statuses.items() if stat.S_ISLNK(status.st_mode)]
     files = {name: status for name, status in statuses.items() if stat.S_ISREG(status.st_mode)}
     left_out += [f"{name} is no file" for name in statuses if name not in files and name not in links]

@@ -1,4 +1,4 @@
-"""The files of a folder without git: all of them, without caches."""
+"""The files of a folder without git: all of them, without caches and homes of services."""
 
 import os
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from bigbatch.snapshot.errors import SnapshotError
+from bigbatch.snapshot.homes import is_home
 from contract.snapshot.manifest import MAX_FILES
 
 CACHES = frozenset(
@@ -35,8 +36,11 @@ def _walk(root: Path) -> Iterator[str]:
         above = os.path.relpath(folder, root)
         prefix = "" if above == "." else f"{above}/"
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
-        is_environment = [name for name in folders if os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))]
-        folders[:] = [name for name in folders if name not in CACHES and name not in is_environment]
+        folders[:] = [name for name in folders if name not in CACHES and not _is_left_out(os.path.join(folder, name))]
         for name in [*names, *links]:
             if name not in CACHES and not any(fnmatch(name, pattern) for pattern in CACHE_FILES):
                 yield f"{prefix}{name}"
+
+
+def _is_left_out(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, "pyvenv.cfg")) or is_home(folder)

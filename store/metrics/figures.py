@@ -127,6 +127,13 @@ def read_means(db: Session, run_ids: Sequence[int], names: Sequence[str]) -> dic
     return found
 
 
+def read_best(db: Session, run_ids: Sequence[int], name: str, *, is_highest: bool) -> dict[int, float]:
+    """Return the greatest value of a series of each run, or the least one; a series without a finite value has none."""
+    column = Figure.most if is_highest else Figure.least
+    query = select(Figure.run_id, column).where(Figure.run_id.in_(run_ids), Figure.name == name)
+    return {run_id: value for run_id, value in db.execute(query) if value is not None}
+
+
 def remove_figures(db: Session, run_id: int) -> None:
     """Remove the figures of a run."""
     db.execute(delete(Figure).where(Figure.run_id == run_id))

@@ -1,7 +1,7 @@
 """The answer of an experiment: its figure over its axes, with times to one accuracy and speed-ups over a baseline."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from contract.api.answer import Answer, AnswerFigure, LeftOutRun
 from contract.api.responses import RunView
@@ -10,16 +10,18 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.absent import without_figure
 from study.answer.axes import find_axes
-from study.answer.figures import choose_figure, find_figures, goals_of, has_share_accuracies
-from study.answer.groups import Known, counted_runs, group_runs, group_view, lay_out
+from study.answer.figures import choose_figure, find_figures, has_share_accuracies, metric_of_best, question_of
+from study.answer.groups import counted_runs, group_runs, group_view, lay_out
 from study.answer.joined_axes import joined_notes
+from study.answer.known import NONE, Known
 from study.answer.measures import Measures
 from study.answer.sentence import result_sentence
 from study.answer.speed import Speed, common_target, speed_over, trials_of
 from study.spread import repeated_field
 
 MOST_NOTES = 5
-NO_SPEEDS: Mapping[int, float] = {}
+# the best values of the runs of a metric: its name, and whether the greatest value is the best one
+BestValues = Callable[[str, bool], Mapping[int, float]]
 
 
 @dataclass(frozen=True)
@@ -36,45 +38,45 @@ def find_answer(
     runs: Sequence[RunView],
     measures: Mapping[int, Measures],
     choice: Choice,
-    samples_per_s: Mapping[int, float] = NO_SPEEDS,
+    samples_per_s: Mapping[int, float] = NONE,
+    best_values: BestValues = lambda _name, _is_high: NONE,
 ) -> Answer:
     """Return the answer; runs without `measures` have neither a step time nor a time to the target.
 
     `samples_per_s`: the mean samples per second of the steps of each run that has some.
+    `best_values`: is called for the one metric of which the answer shows the best value.
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
     left_out = [LeftOutRun(run=run.id, reason=run.left_out) for run in runs if run.left_out is not None]
     kept = [run for run in runs if run.left_out is None]
     runs = [run for run in kept if run.archived_at is None] or kept
-    over, goals = repeated_field(runs), goals_of(spec)
+    over, question, unfinished = repeated_field(runs), question_of(spec), sum(run.state not in ENDED for run in runs)
     layout = lay_out(axes := find_axes(spec, runs, over))
     sound = [run for run in runs if run.diverged is None]
-    trials = trials_of(sound, measures) if has_share_accuracies(sound) else {}
-    target = common_target(list(trials.values())) if choice.target is None else choice.target
-    known = Known(measures, samples_per_s, trials, target)
-    figures = find_figures(sound, measures, samples_per_s, known.to_target, goals)
-    figure = _asked_figure(figures, choice.figure) or choose_figure(figures, axes, layout.picture, goals)
-    grouped = group_runs(runs, layout)
+    known = _known(sound, measures, samples_per_s, choice.target)
+    figures = find_figures(sound, known, question)
+    figure = _asked_figure(figures, choice.figure) or choose_figure(figures, axes, layout.picture, question)
+    known, grouped = replace(known, best=_best_of(figure, best_values)), group_runs(runs, layout)
     speeds = _speeds(grouped, known, over, choice.baseline)
     groups = [group_view(members, layout, figure, known, speed) for members, speed in zip(grouped, speeds, strict=True)]
-    remarks = [remark for speed in speeds for remark in speed.remarks]
+    sentence = result_sentence(layout, figure, groups, over, known.target, goes_on=unfinished > 0)
     return Answer(
         picture=layout.picture,
-        sentence=result_sentence(layout, figure, groups, over, target) or without_figure(spec, runs, len(left_out)),
+        sentence=sentence or without_figure(spec, runs, len(left_out)),
         figure=figure,
         figures=figures,
         over=over,
         x=layout.x.view() if layout.x else None,
         y=layout.y.view() if layout.y else None,
         groups=groups,
-        target=target,
-        baseline=None if target is None or not grouped else choice.baseline or 0,
+        target=known.target,
+        baseline=None if known.target is None or not grouped else choice.baseline or 0,
         diverged=len(runs) - len(sound),
         failed=sum(run.state is State.FAILED for run in sound),
         archived=len(kept) - len(runs),
         left_out=left_out,
-        unfinished=sum(run.state not in ENDED for run in runs),
-        notes=[*joined_notes(layout.x, layout.y), *dict.fromkeys(remarks)][:MOST_NOTES],
+        unfinished=unfinished,
+        notes=[*joined_notes(layout.x, layout.y), *_remarks(speeds)][:MOST_NOTES],
     )
 
 
@@ -90,6 +92,25 @@ def _speeds(groups: Sequence[Sequence[RunView]], known: Known, over: str | None,
         Speed() if number == (baseline or 0) else speed_over(first, runs, known.trials, known.target, over)
         for number, runs in enumerate(counted)
     ]
+
+
+def _known(
+    runs: Sequence[RunView],
+    measures: Mapping[int, Measures],
+    samples_per_s: Mapping[int, float],
+    target: float | None,
+) -> Known:
+    trials = trials_of(runs, measures) if has_share_accuracies(runs) else {}
+    return Known(measures, samples_per_s, trials, common_target(list(trials.values())) if target is None else target)
+
+
+def _best_of(figure: AnswerFigure | None, best_values: BestValues) -> Mapping[int, float]:
+    metric = metric_of_best(figure.name) if figure else None
+    return best_values(metric, figure.higher_is_better is True) if figure and metric else NONE
+
+
+def _remarks(speeds: Sequence[Speed]) -> list[str]:
+    return list(dict.fromkeys(remark for speed in speeds for remark in speed.remarks))
 
 
 def _asked_figure(figures: Sequence[AnswerFigure], name: str | None) -> AnswerFigure | None:

@@ -1,17 +1,18 @@
 """The figures of a run that a picture may show, and the one that answers the question of an experiment.
 
 A search asks for its metric. An experiment that varies how the same sums are computed (collective, resources, ...) asks
-for time; any other asks for accuracy. A program's figures are the newest values of its series; times are no answer to a
-question that does not ask for them.
+for time; any other asks for accuracy. A program's figures are the best and the newest values of its series; times are no
+answer to a question that does not ask for them.
 """
 
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from contract.api.answer import AnswerFigure, FigureUnit, Picture
 from contract.api.responses import RunView
-from contract.metric_direction import Direction, by_telling, direction_of
+from contract.metric_direction import Direction, by_telling, direction_of, is_of_heldout, is_result
 from contract.metric_names import (
     COMMUNICATION_S,
     EVERY_EPOCH,
@@ -24,8 +25,10 @@ from contract.metric_names import (
     is_secondary,
 )
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.program.run import ProgramSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.axes import Axis, is_batch
+from study.answer.known import Known
 from study.answer.measures import Measures
 from study.spread import BEST_ACCURACY, RUN_S, run_seconds
 
@@ -35,7 +38,6 @@ TIME_FIELDS = {"collective", "resources", "rule", "checkpoint", "channels_last",
 TIME_FIELDS |= {"cudnn_benchmark", "compile", "device"}
 SHARE = re.compile(r"(^|[/_.-])acc(uracy)?$", re.IGNORECASE)
 IS_HIGH: dict[Direction, bool | None] = {Direction.HIGHER: True, Direction.LOWER: False, Direction.UNKNOWN: None}
-Goals = Mapping[str, bool]
 
 ACCURACY_FIGURE = AnswerFigure(
     name=BEST_ACCURACY, title="best held-out accuracy", unit=FigureUnit.SHARE, higher_is_better=True
@@ -54,29 +56,40 @@ OF_MEANS = {SAMPLES_PER_S, COMMUNICATION_S}  # means over the steps, and not new
 LOSSES = {LOSS: "last training loss", HELDOUT_LOSS: "last held-out loss"}
 
 
-def find_figures(
-    runs: Sequence[RunView],
-    measures: Mapping[int, Measures],
-    speeds: Mapping[int, float],
-    to_target: Mapping[int, float],
-    goals: Goals,
-) -> list[AnswerFigure]:
-    """Return the figures that at least one run has, the most telling first, as lists and tables have their metrics.
+@dataclass(frozen=True)
+class Question:
+    """What an experiment asks for."""
 
-    `goals`: whether the highest value of a metric is its best one, where the experiment says so.
-    """
+    metric: str | None = None  # of a search
+    is_higher_better: bool | None = None
+    is_best: bool = True  # whether the best value of the metric counts, and not the last one
+    is_program: bool = False  # whether the names of all series are the program's own
+
+
+def question_of(spec: ExperimentSpec | RecordedExperiment) -> Question:
+    """Return the metric that a search improves, and whose names the series of the runs have."""
+    is_program = not isinstance(spec, ExperimentSpec) or isinstance(spec.base, ProgramSpec)
+    search = spec.search if isinstance(spec, ExperimentSpec) else None
+    if search is None:
+        return Question(is_program=is_program)
+    return Question(search.metric, search.maximizes, search.value == "best", is_program)
+
+
+def find_figures(runs: Sequence[RunView], known: Known, question: Question) -> list[AnswerFigure]:
+    """Return the figures that at least one run has, the most telling first, as lists and tables have their metrics."""
     accuracy = ACCURACY_FIGURE if has_share_accuracies(runs) else ACCURACY_NUMBER
-    newest = [_newest(name, runs, goals) for name in by_telling([*LOSSES, *own_names(runs)])]
+    own = own_names(runs, is_program=question.is_program)
+    of_series = [one for name in by_telling([*LOSSES, *own]) for one in _of_series(name, runs, question)]
     times = [*(_seconds(name) for name in (TO_TARGET, STEP_S)), SPEED_FIGURE, _seconds(COMMUNICATION_S)]
-    offered = [accuracy, *newest, *times, _seconds(RUN_S)]
-    known = {name for run in runs for name in _names(run, measures.get(run.id))}
-    known |= {TO_TARGET} if to_target else set()
-    known |= {SAMPLES_PER_S} if any(run.id in speeds for run in runs) else set()
-    return [figure for figure in offered if figure.name in known]
+    offered = [accuracy, *of_series, *times, _seconds(RUN_S)]
+    found = {name for run in runs for name in _names(run, known.measures.get(run.id))}
+    found |= {TO_TARGET} if known.to_target else set()
+    found |= {SAMPLES_PER_S} if any(run.id in known.samples_per_s for run in runs) else set()
+    return [figure for figure in offered if metric_of_best(figure.name) or figure.name in found]
 
 
 def choose_figure(
-    figures: Sequence[AnswerFigure], axes: Sequence[Axis], picture: Picture, goals: Goals
+    figures: Sequence[AnswerFigure], axes: Sequence[Axis], picture: Picture, question: Question
 ) -> AnswerFigure | None:
     """Return the figure that answers the question of an experiment; None if no run has one that does."""
     by_name = {figure.name: figure for figure in figures}
@@ -85,28 +98,47 @@ def choose_figure(
     is_weak_scaling = asks_time and any(is_batch(path) for axis in axes for path in axis.paths)
     times = [STEP_S, TO_TARGET] if picture is Picture.BARS or is_weak_scaling else [TO_TARGET, STEP_S]
     results = [figure.name for figure in figures if figure.name not in (*SECONDS, SAMPLES_PER_S)]
-    asked = [BEST_ACCURACY if name == HELDOUT_ACCURACY else name for name in goals]
-    wanted = [*asked, *(times if asks_time else []), *results]
+    wanted = [*_asked(question), *(times if asks_time else []), *results]
     return next((by_name[name] for name in wanted if name in by_name), None)
 
 
-def value_of(
-    figure: AnswerFigure, run: RunView, measures: Measures | None, speed: float | None, to_target: float | None
-) -> float | None:
+def _asked(question: Question) -> list[str]:
+    """Return the names of the figures that a search asks for, the first choice first."""
+    if question.metric is None:
+        return []
+    if question.metric == HELDOUT_ACCURACY:
+        return [BEST_ACCURACY]
+    return [best_of(question.metric), question.metric] if question.is_best else [question.metric]
+
+
+def best_of(metric: str) -> str:
+    """Return the name of the figure that is the best value of a metric, as a query has it."""
+    return f"best({metric})"
+
+
+def metric_of_best(figure: str) -> str | None:
+    """Return the metric of whose values a figure is the best one; None for any other figure."""
+    return figure[len("best(") : -1] if figure.startswith("best(") and figure.endswith(")") else None
+
+
+def value_of(figure: AnswerFigure, run: RunView, known: Known) -> float | None:
     """Return the finite value of a run's figure; None without one."""
+    measures = known.measures.get(run.id)
     match figure.name:
         case "best_accuracy":
             found: float | None = run.best_accuracy
         case "seconds_to_target":
-            found = to_target
+            found = known.to_target.get(run.id)
         case "run_s":
             found = run_seconds(run)
         case "step_s":
             found = measures.step_s if measures else None
         case "samples_per_s":
-            found = speed
+            found = known.samples_per_s.get(run.id)
         case "communication_s":
             found = measures.parts.get(COMMUNICATION_S) if measures else None
+        case name if metric_of_best(name):
+            found = known.best.get(run.id)
         case name:
             found = run.latest.get(name)
     return found if found is not None and math.isfinite(found) else None
@@ -116,15 +148,12 @@ def _seconds(name: str) -> AnswerFigure:
     return AnswerFigure(name=name, title=SECONDS[name], unit=FigureUnit.SECONDS, higher_is_better=False)
 
 
-def goals_of(spec: ExperimentSpec | RecordedExperiment) -> Goals:
-    """Return the metric that a search improves, and whether its highest value is the best one."""
-    search = spec.search if isinstance(spec, ExperimentSpec) else None
-    return {search.metric: search.maximizes} if search else {}
-
-
-def own_names(runs: Iterable[RunView]) -> list[str]:
+def own_names(runs: Iterable[RunView], *, is_program: bool) -> list[str]:
     """Return the names of the series that a user's program logged, not the engine."""
     names = dict.fromkeys(name for run in runs for name in run.latest)
+    if is_program:
+        figures = {*LOSSES, *SECONDS, SAMPLES_PER_S, BEST_ACCURACY, HELDOUT_ACCURACY}
+        return [name for name in names if not is_secondary(name) and name not in figures]
     engine = {*EVERY_STEP, *EVERY_EPOCH, *TIME_DETAILS}
     own = [name for name in names if not is_secondary(name) and name not in engine]
     return [name for name in own if not name.startswith("checkpoint_")]
@@ -135,11 +164,22 @@ def has_share_accuracies(runs: Iterable[RunView]) -> bool:
     return all(run.best_accuracy is None or 0 <= run.best_accuracy <= 1 for run in runs)
 
 
-def _newest(name: str, runs: Sequence[RunView], goals: Goals) -> AnswerFigure:
-    """Return the newest value of a series as a figure."""
+def _of_series(name: str, runs: Sequence[RunView], question: Question) -> list[AnswerFigure]:
+    """Return the figures of a series: its newest value, and its best one where its name or a search says what is best.
+
+    The best value comes first where it tells more: of held-out data, and of what grows. The least training loss of any
+    step is noise.
+    """
+    if not any(run.latest.get(name) is not None for run in runs):
+        return []
     unit = FigureUnit.SHARE if SHARE.search(name) and _is_share(name, runs) else FigureUnit.NUMBER
-    is_high = goals.get(name, IS_HIGH[direction_of(name)])
-    return AnswerFigure(name=name, title=LOSSES.get(name, f"last {name}"), unit=unit, higher_is_better=is_high)
+    is_asked = name == question.metric
+    is_high = question.is_higher_better if is_asked else IS_HIGH[direction_of(name)]
+    last = AnswerFigure(name=name, title=LOSSES.get(name, f"last {name}"), unit=unit, higher_is_better=is_high)
+    if not (is_asked or is_result(name)) or name == SAMPLES_PER_S:
+        return [last]
+    best = AnswerFigure(name=best_of(name), title=f"best {name}", unit=unit, higher_is_better=is_high)
+    return [best, last] if is_high or is_of_heldout(name) else [last, best]
 
 
 def _is_share(name: str, runs: Sequence[RunView]) -> bool:

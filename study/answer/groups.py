@@ -1,9 +1,8 @@
 """The places of a picture: runs that differ in the seed alone, and the spread of their figures."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean, stdev
 
 from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, Picture
@@ -12,9 +11,9 @@ from contract.lifecycle.state import State
 from study.answer.axes import Axis, is_batch
 from study.answer.figures import ACCURACY_FIGURE, has_share_accuracies, value_of
 from study.answer.joined_axes import join
+from study.answer.known import Known
 from study.answer.measures import Measures
-from study.answer.speed import Speed, seconds_to
-from study.trial import Trial
+from study.answer.speed import Speed
 
 
 @dataclass(frozen=True)
@@ -39,24 +38,6 @@ class Layout:
             texts = [f"{self.labels[0].name} {texts[0]}"]
         x, y = (axis.number_of(run.values) if axis else None for axis in (self.x, self.y))
         return ", ".join(texts), x, y
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the runs besides their rows, by their ids."""
-
-    measures: Mapping[int, Measures]
-    samples_per_s: Mapping[int, float]  # the mean of the steps
-    trials: Mapping[int, Trial]
-    target: float | None
-
-    @cached_property
-    def to_target(self) -> dict[int, float]:
-        """The seconds to the target of each run that reached it."""
-        if self.target is None:
-            return {}
-        found = {run_id: seconds_to(one, self.target) for run_id, one in self.trials.items()}
-        return {run_id: seconds for run_id, seconds in found.items() if seconds is not None}
 
 
 def lay_out(axes: Sequence[Axis]) -> Layout:
@@ -88,11 +69,7 @@ def group_view(
         return spread_of([found for run in counted if (found := value(run)) is not None])
 
     def of(one: AnswerFigure) -> FigureSpread | None:
-        return spread(
-            lambda run: value_of(
-                one, run, known.measures.get(run.id), known.samples_per_s.get(run.id), known.to_target.get(run.id)
-            )
-        )
+        return spread(lambda run: value_of(one, run, known))
 
     to_target = spread(lambda run: known.to_target.get(run.id))
     return AnswerGroup(

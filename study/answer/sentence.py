@@ -15,9 +15,15 @@ ALIKE = 0.01  # accuracies within one percentage point count as equal
 
 
 def result_sentence(
-    layout: Layout, figure: AnswerFigure | None, groups: Sequence[AnswerGroup], over: str | None, target: float | None
+    layout: Layout,
+    figure: AnswerFigure | None,
+    groups: Sequence[AnswerGroup],
+    over: str | None,
+    target: float | None,
+    *,
+    goes_on: bool,
 ) -> str | None:
-    """Return the result; None without a figure."""
+    """Return the result; None without a figure. `goes_on`: whether runs have not ended, and may change the result."""
     measured = [group for group in groups if group.figure]
     if figure is None or not measured:
         return None
@@ -39,7 +45,8 @@ def result_sentence(
         case Picture.BARS:
             text = _bars(figure, measured)
     means = _means(over if layout.picture is not Picture.SINGLE else None, lone_runs(figure, cells))
-    so_far = " (so far: no run is done)" if all(group.is_preliminary for group in measured) else ""
+    none_done = all(group.is_preliminary for group in measured)
+    so_far = f" ({'so far: ' if goes_on else ''}no run is done)" if none_done else ""
     return text + means + so_far + "."
 
 

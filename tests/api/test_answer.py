@@ -121,3 +121,21 @@ def test_the_speed_of_every_run_is_the_mean_of_its_steps(
     assert [bool(group["parts"]) for group in groups] == [True, False, False]
     assert [group["figure"]["mean"] for group in groups] == [pytest.approx(80)] * 3
     assert [group["figure"] for group in both.get(path, params={"figure": "step_s"}).json()["groups"]][1:] == [None] * 2
+
+
+def test_the_best_value_of_a_metric_is_a_figure_and_its_newest_value_another(both: TestClient, engine: Engine) -> None:
+    spec = ExperimentSpec.model_validate(
+        {"name": "p", "base": {"kind": "program", "command": "true"}, "axes": {"parameters.lr": [0.1, 0.3]}}
+    )
+    with transaction(engine) as db:
+        experiment_id, runs = create(db, spec)
+        for run, values in zip(runs, [(0.5, 0.9, 0.7), (0.6, 0.8, 0.75)], strict=True):
+            points = [Points(attempt=1, at=0.0, step=step, values={"val/acc": one}) for step, one in enumerate(values)]
+            store_points(db, run, points)
+    path = f"/api/v1/experiments/{experiment_id}/answer"
+    answer = both.get(path).json()
+    assert [one["name"] for one in answer["figures"]] == ["best(val/acc)", "val/acc"]
+    assert [group["figure"]["mean"] for group in answer["groups"]] == [0.9, 0.8]
+    assert answer["sentence"].startswith("The best val/acc is highest at lr 0.1: 90.00 %")
+    newest = both.get(path, params={"figure": "val/acc"}).json()
+    assert [group["figure"]["mean"] for group in newest["groups"]] == [0.7, 0.75]

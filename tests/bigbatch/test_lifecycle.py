@@ -76,6 +76,12 @@ def test_retry_and_resume_are_one_command_of_which_the_list_has_one(call: Call) 
 
 
 @pytest.mark.ring("all")
+def test_a_text_in_the_place_of_a_list_of_values_is_refused(client: Client, document: dict[str, Any]) -> None:
+    number = client.create(document).id
+    with pytest.raises(ValueError, match=r"the values of the axis optimizer are the text 'sgd': give a list"):
+        client.add_points(number, axes={"optimizer": "sgd"})
+
+
 def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list[int]], call: Call) -> None:
     number, (first, _) = runs
     client.add_points(number, points=[{"batch": 32}])

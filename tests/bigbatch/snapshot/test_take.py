@@ -152,6 +152,20 @@ def test_a_folder_without_git_is_taken_without_caches(service: Service, tmp_path
     assert taken.source is None
 
 
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_the_home_of_a_service_inside_is_left_out_and_does_not_grow_the_snapshot(
+    service: Service, tmp_path: Path, is_repository: bool
+) -> None:
+    files = {"train.py": "print(1)\n", "here/up.lock": "12", "here/address": "{}", "here/runs/1/log.txt": "a"}
+    folder = tmp_path / "project"
+    repository(folder, {"train.py": files["train.py"]}) if is_repository else folder.mkdir()
+    write(folder, files)
+    first = take_snapshot(folder, service.client)
+    write(folder, {"here/runs/2/log.txt": "b", "here/bigbatch.db": "rows"})
+    assert take_snapshot(folder, service.client).hash == first.hash
+    assert set(content(service.tree(first.hash))) == {"train.py"}
+
+
 def test_a_repository_inside_is_taken_with_its_files(service: Service, project: Path) -> None:
     repository(project / "library", {"lib.py": "lib\n", ".gitignore": "*.o\n"})
     write(project, {"library/x.o": "ignored"})

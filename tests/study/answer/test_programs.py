@@ -37,24 +37,42 @@ def program_runs(spec: ExperimentSpec, *latest: Mapping[str, float | None], **ch
     ]
 
 
-def answer_of(values: list[Any], *latest: Mapping[str, float | None], **changes: Any) -> Answer:
+def answer_of(
+    values: list[Any], *latest: Mapping[str, float | None], figure: str | None = None, **changes: Any
+) -> Answer:
+    """Return the answer over runs whose best values are their newest ones."""
     spec = program(values)
-    return find_answer(spec, program_runs(spec, *latest, **changes), {}, NO_CHOICE)
+    return answer_over(spec, program_runs(spec, *latest, **changes), figure)
+
+
+def answer_over(spec: ExperimentSpec, runs: list[RunView], figure: str | None = None) -> Answer:
+    def best_values(name: str, _: bool) -> dict[int, float]:
+        return {run.id: value for run in runs if (value := run.latest.get(name)) is not None}
+
+    return find_answer(spec, runs, {}, Choice(figure), best_values=best_values)
 
 
 @pytest.mark.parametrize("metric", ["val/iou", "psnr", "ssim", "r2", "recall", "precision", "top5", "mAP", "roc_auc"])
 def test_figures_of_merit_are_best_at_their_highest(metric: str) -> None:
     answer = answer_of([0.1, 0.3], {metric: 0.61}, {metric: 0.93})
-    assert answer.sentence == f"The last {metric} is highest at lr 0.3: 0.93; 0.61 at lr 0.1."
+    last = f"The last {metric} is highest at lr 0.3: 0.93; 0.61 at lr 0.1."
+    assert answer.figure
+    assert (answer.figure.name, answer.figure.higher_is_better) == (f"best({metric})", True)
+    assert answer.sentence == last.replace("last", "best")
+    assert answer_of([0.1, 0.3], {metric: 0.61}, {metric: 0.93}, figure=metric).sentence == last
 
 
 @pytest.mark.parametrize(
     ("logged", "figures"),
     [
-        (["train/acc", "val/acc"], ["val/acc", "train/acc"]),
-        (["loss", "val/loss"], ["val/loss", "loss"]),
+        (["train/acc", "val/acc"], ["best(val/acc)", "val/acc", "best(train/acc)", "train/acc"]),
+        (["loss", "val/loss"], ["best(val/loss)", "val/loss", "loss", "best(loss)"]),
+        (["epoch", "trained_s", "reward"], ["best(reward)", "reward", "epoch", "trained_s"]),
         (["train/loss", "tokens_per_s", "grad_norm", "val/loss", "accuracy"], None),
-        (["loss", "heldout_loss", "heldout_accuracy"], ["best_accuracy", "heldout_loss", "loss"]),
+        (
+            ["loss", "heldout_loss", "heldout_accuracy"],
+            ["best_accuracy", "best(heldout_loss)", "heldout_loss", "loss", "best(loss)"],
+        ),
     ],
 )
 def test_figures_have_the_order_of_lists_and_the_first_one_is_drawn(
@@ -64,16 +82,17 @@ def test_figures_have_the_order_of_lists_and_the_first_one_is_drawn(
     best = 0.5 if "heldout_accuracy" in logged else None
     answer = answer_of([0.1, 0.3], latest, latest, best_accuracy=best)
     found = [figure.name for figure in answer.figures]
-    assert found == (figures or ["val/loss", "accuracy", "train/loss", "tokens_per_s", "grad_norm"])
+    held_out, trained = ["best(val/loss)", "val/loss"], ["best(accuracy)", "accuracy", "train/loss", "best(train/loss)"]
+    assert found == (figures or [*held_out, *trained, "tokens_per_s", "grad_norm"])
     assert answer.figure
-    assert answer.figure.name == (found[0] if best else key_metric(logged))
+    assert answer.figure.name == (found[0] if best else f"best({key_metric(logged)})")
 
 
 def test_all_metrics_of_a_program_are_offered_and_may_be_asked_for() -> None:
     spec = program([0.1, 0.3])
     latest = {f"task{number}/acc": number / 100 for number in range(30)}
     answer = find_answer(spec, program_runs(spec, latest, latest), {}, Choice(figure="task29/acc"))
-    assert len(answer.figures) == 30
+    assert len(answer.figures) == 60
     assert answer.groups[0].figure
     assert answer.groups[0].figure.mean == 0.29
 
@@ -106,7 +125,9 @@ def test_the_goal_of_a_search_decides_about_its_metric() -> None:
         a_run(number, {"parameters.lr": lr}, None, latest={"accuracy": 0.5, "quux": quux})
         for number, (lr, quux) in enumerate([(0.1, 3.0), (0.3, 2.0)])
     ]
-    assert find_answer(spec, runs, {}, NO_CHOICE).sentence == "The last quux is lowest at lr 0.3: 2; 3 at lr 0.1."
+    assert answer_over(spec, runs).sentence == "The best quux is lowest at lr 0.3: 2; 3 at lr 0.1."
+    spec = ExperimentSpec.model_validate({**document, "search": {**document["search"], "value": "last"}})
+    assert answer_over(spec, runs).sentence == "The last quux is lowest at lr 0.3: 2; 3 at lr 0.1."
 
 
 def test_without_a_metric_the_answer_says_how_to_log_one_and_offers_times_without_choosing_them() -> None:
@@ -124,7 +145,7 @@ def test_a_metric_that_is_no_number_in_all_runs_is_named() -> None:
     answer = answer_of([0.1, 0.3, 1.0], {"train/loss": None}, {"train/loss": None}, {"train/loss": None})
     assert answer.sentence == "All 3 runs diverged: train/loss is nan from step 20 on."
     partly = answer_of([0.1, 0.3, 1.0], {"acc": 0.5}, {"acc": None}, {"acc": 0.7})
-    assert partly.sentence == "The last acc is highest at lr 1: 70.00 %; 50.00 % at lr 0.1."
+    assert partly.sentence == "The best acc is highest at lr 1: 70.00 %; 50.00 % at lr 0.1."
     assert (partly.diverged, partly.notes) == (1, [])  # the number of diverged runs is shown
 
 
@@ -139,9 +160,16 @@ def test_runs_whose_loss_is_no_number_are_named_though_they_are_done() -> None:
 def test_runs_that_failed_for_gradients_that_are_not_finite_diverged_though_their_newest_loss_is_finite() -> None:
     spec = program([0.1, 0.3, 1.0])
     failed = program_runs(spec, *[{"loss": 2.5}] * 3, state=State.FAILED, diverged={"step": 7})
-    assert find_answer(spec, failed, {}, NO_CHOICE).sentence == "All 3 runs diverged: the run diverged at step 7."
+    assert find_answer(spec, failed, {}, NO_CHOICE).sentence == "All 3 runs diverged, the first one at step 7."
     waiting = [failed[0], *program_runs(spec, *[{}] * 3, state=State.QUEUED)[1:]]
-    assert find_answer(spec, waiting, {}, NO_CHOICE).sentence == "1 of 3 runs diverged: the run diverged at step 7."
+    assert find_answer(spec, waiting, {}, NO_CHOICE).sentence == "1 of 3 runs diverged at step 7."
+
+
+def test_an_answer_of_runs_that_are_not_done_promises_more_only_while_some_go_on() -> None:
+    running = answer_of([0.1, 0.3], {"acc": 0.5}, {"acc": 0.9}, state=State.RUNNING)
+    assert running.sentence.endswith("(so far: no run is done).")
+    failed = answer_of([0.1, 0.3], {"acc": 0.5}, {"acc": 0.9}, state=State.FAILED)
+    assert failed.sentence.endswith("(no run is done).")
 
 
 def test_an_answer_of_which_all_runs_are_left_out_says_so() -> None:
