@@ -1,13 +1,13 @@
 """The figures of a run that a picture may show, and the one that answers the question of an experiment.
 
 A search asks for its metric. An experiment that varies how the same sums are computed (collective, resources, ...) asks
-for time; any other asks for accuracy. A program's figures are the best and the newest values of its series; times are no
-answer to a question that does not ask for them.
+for time; any other asks for accuracy. A program's figures are the best and the newest values of its series; times are
+no answer to a question that does not ask for them.
 """
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from contract.api.answer import AnswerFigure, FigureUnit, Picture
