@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -74,7 +75,7 @@ def _advance(report: RunReport, latest: Newest, step: int) -> Advance:
 
 def _news(measurements: Sequence[Points], changed: Newest) -> tuple[Newest, int]:
     """Return the newest values that changed of the series among the measurements, and their last step."""
-    names = {name for measurement in measurements for name in measurement.values.keys() & changed.keys()}
+    names = set(chain.from_iterable(measurement.values for measurement in measurements))
     latest = {name: value for name, value in changed.items() if name in names}  # without series of ranks above 0
     return latest, max((measurement.step for measurement in measurements), default=0)
 

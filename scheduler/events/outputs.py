@@ -1,10 +1,11 @@
 """The record of the outputs of a run that reports its end."""
 
-from contract.folder.events import Finished
+from collections.abc import Sequence
+
+from contract.folder.events import Event, Finished
 from contract.folder.files.untrusted_file import UnreadableFileError
 from contract.folder.outputs.record import OUTPUTS, OutputsRecord, read_outputs
 from contract.folder.run_folder import RunFolder
-from scheduler.events.tail import Tail
 from store.runs import LiveRun
 
 
@@ -12,13 +13,13 @@ class OutputsNotVisibleError(Exception):
     """The run reports a record of its outputs, and the file system does not show it yet."""
 
 
-def read_finished_outputs(folder: RunFolder, run: LiveRun, tail: Tail) -> OutputsRecord | None:
-    """Return the record if the tail has the end of the run's attempt; None without a record that can be read.
+def read_finished_outputs(folder: RunFolder, run: LiveRun, events: Sequence[Event]) -> OutputsRecord | None:
+    """Return the record if the events have the end of the run's attempt; None without a record that can be read.
 
     Raise OutputsNotVisibleError if the job wrote a record that is not there: its host wrote it before the event, so a
     later tick sees it. A run whose record stays away ends after some ticks (scheduler/events/uncollected.py).
     """
-    mine = (event for event in tail.events if isinstance(event, Finished) and event.attempt == run.attempt)
+    mine = (event for event in events if isinstance(event, Finished) and event.attempt == run.attempt)
     if not any(event.outputs for event in mine):
         return None
     try:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contract.api.cluster_report import ClusterReport
-from contract.folder.events import Failed, Finished, Paused, Started, Stopped
+from contract.folder.events import Event, Failed, Finished, Paused, Started, Stopped
 from contract.folder.files.untrusted_file import UnreadableFileError, size_of
 from contract.folder.outputs.record import OUTPUTS
 from contract.folder.run_folder import EVENTS, RunFolder
@@ -48,16 +48,17 @@ def read_report(
         return None
     ranks = read_rank_points(folder, rank_cursors, unread, max_bytes)
     tail = read_tail(folder, cursor, max_bytes)
-    if ranks.more and _has_end(tail):  # the run ends after all its points are stored
-        tail = Tail([], cursor, True)
+    others = tail.others()
+    if ranks.more and _has_end(others):  # the run ends after all its points are stored
+        tail, others = Tail([], cursor, True), []
     is_read = is_gone and not ranks.more
-    evidence = _gather(folder, run, status, tail, surroundings) if isinstance(status, Gone) and is_read else None
+    evidence = _gather(folder, run, status, others, surroundings) if isinstance(status, Gone) and is_read else None
     if evidence is not None and evidence.folder_gone:
         state, tail, ranks = FolderState.GONE, tail._replace(cursor=0), ranks._replace(cursors={})
-    outputs = read_finished_outputs(folder, run, tail)
-    if outputs is None and _has_outputs(tail, run.attempt):
+    outputs = read_finished_outputs(folder, run, others)
+    if outputs is None and _has_outputs(others, run.attempt):
         tail = tail._replace(damage=tail.damage.plus(Damage(1, size_of(folder.path, OUTPUTS) or 0)))
-    end = read_file_end(folder, run.attempt) if evidence or _has_end(tail) else None
+    end = read_file_end(folder, run.attempt) if evidence or _has_end(others) else None
     report = RunReport(
         run,
         tail,
@@ -80,26 +81,26 @@ def _has_grown(folder: RunFolder, cursor: int, *, is_gone: bool) -> bool:
         return False
 
 
-def _has_end(tail: Tail) -> bool:
-    return any(isinstance(event, Finished | Failed | Paused | Stopped) for event in tail.events)
+def _has_end(events: Sequence[Event]) -> bool:
+    return any(isinstance(event, Finished | Failed | Paused | Stopped) for event in events)
 
 
-def _has_outputs(tail: Tail, attempt: int) -> bool:
+def _has_outputs(events: Sequence[Event], attempt: int) -> bool:
     """Return whether the attempt reports its end with a record of its outputs."""
-    return any(isinstance(event, Finished) and event.attempt == attempt and event.outputs for event in tail.events)
+    return any(isinstance(event, Finished) and event.attempt == attempt and event.outputs for event in events)
 
 
-def _gather(folder: RunFolder, run: LiveRun, gone: Gone, tail: Tail, surroundings: Surroundings) -> Evidence | None:
+def _gather(
+    folder: RunFolder, run: LiveRun, gone: Gone, others: Sequence[Event], surroundings: Surroundings
+) -> Evidence | None:
     """Return the evidence on a job's end; None while the run may still report the end itself."""
     seen_for = now() - run.observed_at if run.observed_at else None
-    started = next(
-        (event for event in tail.events if isinstance(event, Started) and event.attempt == run.attempt), None
-    )
+    started = next((event for event in others if isinstance(event, Started) and event.attempt == run.attempt), None)
     hosts = sorted(set(started.hosts)) if started else surroundings.hosts.get(run.job_id, [])
     evidence = gather_evidence(folder, run, gone, hosts, surroundings.report, seen_for)
     if evidence.failure is None:  # a run whose events are a FIFO has reported nothing
         evidence = evidence._replace(failure=find_obstacle(folder, [EVENTS]))
-    if not _has_end(tail) and may_report_more(run, evidence):
+    if not _has_end(others) and may_report_more(run, evidence):
         return None
     if is_folder_gone(folder):
         is_early = seen_for is not None and seen_for < LINGER  # a shared file system may not show it for a moment

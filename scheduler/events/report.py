@@ -1,5 +1,6 @@
 """What one reading of a run's files brought."""
 
+from itertools import chain
 from typing import NamedTuple
 
 from contract.folder.events import Points
@@ -30,8 +31,8 @@ class RunReport(NamedTuple):
 
     def count_series(self) -> int:
         """Return the number of series of which there are points."""
-        measured = (*self.tail.events, *self.ranks.points)
-        return len({name for event in measured if isinstance(event, Points) for name in event.values})
+        measured = (event.values for event in chain(self.tail.events, self.ranks.points) if isinstance(event, Points))
+        return len(set(chain.from_iterable(measured)))
 
     @property
     def size_bytes(self) -> int:

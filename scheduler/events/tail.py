@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from contract.folder.events import Event, event_reader
+from contract.folder.events import Event, Points, event_reader
 from contract.folder.files.untrusted_file import RegularFile, UnreadableFileError, open_file, stat_file
 from contract.folder.record import read_record
 from contract.folder.run_folder import EVENTS, RunFolder
@@ -31,11 +31,17 @@ class Damage(NamedTuple):
 
 
 class Tail(NamedTuple):
+    """What was read: there may be hundreds of thousands of events, nearly all of them points."""
+
     events: list[Event]
     cursor: int  # the byte after the last whole line
     more: bool  # the file goes on beyond this read
     damage: Damage = Damage()
     rest: int = 0  # bytes of a last line without an end
+
+    def others(self) -> list[Event]:
+        """Return the events that are no points."""
+        return [event for event in self.events if type(event) is not Points]
 
 
 def has_grown(folder: RunFolder, cursor: int) -> bool:

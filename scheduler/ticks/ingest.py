@@ -135,11 +135,13 @@ def _ingest_from(context: Context, kind: str, live: Sequence[LiveRun]) -> list[L
     remaining = read(narrow, FIRST_BYTES, math.inf)
     until = time.monotonic() + BUDGET_S
     remaining += read(wide, FIRST_BYTES, until)
-    for _ in range(MAX_ROUNDS - 1):
-        if not remaining:
-            break
-        remaining = read(remaining, MAX_BYTES, until)
-        give_memory_back()  # of a backlog of many megabytes, before more of it is read
+    rounds = 0
+    while remaining and rounds < MAX_ROUNDS - 1:
+        remaining, rounds = read(remaining, MAX_BYTES, until), rounds + 1
+        if any(run.id in context.memory.wide_read_at for run in remaining):
+            give_memory_back()  # each of its many series left objects, and more of them are read now
+    if rounds:
+        give_memory_back()  # of a backlog of many megabytes
     if _reports_reachability(context, kind):
         _store_reachability(context, live, status)
     return [run for run in reported.values() if isinstance(status[run.id], Alive)]

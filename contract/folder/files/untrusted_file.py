@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NoReturn, Self
+from typing import IO, Self
 
 # O_NONBLOCK: the open of a FIFO returns at once. It has no effect on a regular file.
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -180,13 +180,15 @@ def open_folder(folder: Path, name: str = "") -> Iterator[int]:
     try:
         descriptor = os.open(folder, _FOLDER)
     except OSError as error:
-        _raise_unreadable(error, folder, "")
+        _refuse_unreadable(error, folder, "")
+        raise
     try:
         for part in name.split("/") if name else ():
             try:
                 below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
             except OSError as error:
-                _raise_unreadable(error, folder, name)
+                _refuse_unreadable(error, folder, name)
+                raise
             os.close(descriptor)
             descriptor = below
         yield descriptor
@@ -205,14 +207,16 @@ def _open(folder: Path, name: str, flags: int) -> int:
         with _parent(folder, name) as (parent, leaf):
             return os.open(leaf, flags | _SAFE, 0o666, dir_fd=parent)
     except OSError as error:
-        _raise_unreadable(error, folder, name)
+        _refuse_unreadable(error, folder, name)
+        raise
 
 
 def _lstat(folder: Path, name: str) -> os.stat_result:
     try:
         return os.lstat(f"{folder}/{name}")
     except OSError as error:
-        _raise_unreadable(error, folder, name)
+        _refuse_unreadable(error, folder, name)
+        raise
 
 
 @contextmanager
@@ -229,8 +233,12 @@ def _check_regular(status: os.stat_result, folder: Path, name: str) -> os.stat_r
     raise UnreadableFileError(code, f"{kind}, and only regular files are opened", os.path.join(folder, name))
 
 
-def _raise_unreadable(error: OSError, folder: Path, name: str) -> NoReturn:
-    """Raise UnreadableFileError where a link, a FIFO or a socket caused the error, else the error."""
+def _refuse_unreadable(error: OSError, folder: Path, name: str) -> None:
+    """Raise UnreadableFileError where a link, a FIFO or a socket caused the error.
+
+    Another error is raised by the caller: here, its traceback would hold this frame, which holds the error. Such a
+    circle holds all that the callers have read until the garbage collector comes.
+    """
     path = os.path.join(folder, name) if name else str(folder)
     if error.errno in _LINK_ERRNOS:
         raise UnreadableFileError(errno.ELOOP, "a symbolic link, and links are not followed", path) from error
@@ -238,4 +246,3 @@ def _raise_unreadable(error: OSError, folder: Path, name: str) -> NoReturn:
         raise UnreadableFileError(errno.ENOTDIR, "a part of the path is a link or no folder", path) from error
     if error.errno == errno.ENXIO:  # an open for writing met a FIFO without a reader, or any open a socket
         raise UnreadableFileError(errno.EINVAL, "a FIFO or socket, and only regular files are opened", path) from error
-    raise error
