@@ -30,6 +30,7 @@ def engine_for(url: str) -> Engine:
         patience = {} if "connect_timeout" in make_url(url).query else {"connect_timeout": CONNECT_S}
         options = {"pool_pre_ping": True, "pool_recycle": 3600, "hide_parameters": True, "connect_args": patience}
         engine = create_engine(_with_driver(url), **options, **_POOL)
+        event.listen(engine, "connect", _prepare_postgresql)
         clock.follow(engine)
         return engine
     if (path := make_url(url).database) and _is_path(path):
@@ -86,6 +87,12 @@ def _close_to_other_users(_dialect: object, _record: object, arguments: list[str
         make_private_file(path)
         for suffix in ("-wal", "-shm"):  # made by an earlier version
             make_private(path.with_name(path.name + suffix))
+
+
+def _prepare_postgresql(connection: Any, _record: object) -> None:
+    # it compiles a query of estimated high cost for a second; no query of the service runs for so long
+    connection.execute("SET jit = off")
+    connection.commit()
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -1,12 +1,13 @@
-"""Sessions: several that open one new SQLite file wait for each other."""
+"""Sessions: several that open one new SQLite file wait for each other, and PostgreSQL compiles no query."""
 
 import sqlite3
 import threading
 from pathlib import Path
 
-from sqlalchemy import text
+import pytest
+from sqlalchemy import Engine, text
 
-from store.session import engine_for, transaction
+from store.session import engine_for, snapshot, transaction
 
 
 def test_a_new_file_that_another_process_writes_to_is_waited_for(tmp_path: Path) -> None:
@@ -22,3 +23,10 @@ def test_a_new_file_that_another_process_writes_to_is_waited_for(tmp_path: Path)
         assert db.scalar(text("PRAGMA journal_mode")) == "wal"
     end.join()
     other.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("database_kind", ["postgres"])
+def test_postgresql_does_not_compile_queries_which_takes_longer_than_to_carry_them_out(engine: Engine) -> None:
+    with snapshot(engine) as db:
+        assert db.scalar(text("SHOW jit")) == "off"
