@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    StorageState,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from bigbatch.client import Client
 from store.session import engine_for
@@ -50,6 +59,12 @@ def signed_in(chromium: Browser, dashboard: Dashboard) -> StorageState:
         return context.storage_state()
 
 
+def _is_error(message: ConsoleMessage, url: str) -> bool:
+    """Return whether a message is an error, and not that the page itself is answered by 404, as one that is unknown."""
+    is_of_page = message.location.get("url") == url
+    return message.type == "error" and not (is_of_page and "404 (Not Found)" in message.text)
+
+
 @pytest.fixture
 def open_page(chromium: Browser, dashboard: Dashboard, signed_in: StorageState) -> Iterator[Callable[..., Page]]:
     """Return `open_page(path, width=..., theme=...)`, which opens a page; fail on errors in its console."""
@@ -58,12 +73,13 @@ def open_page(chromium: Browser, dashboard: Dashboard, signed_in: StorageState) 
 
     def opened(path: str, *, width: int = 1280, theme: Literal["light", "dark"] = "light") -> Page:
         size: ViewportSize = {"width": width, "height": 900}
+        url = dashboard.url + path
         context = chromium.new_context(viewport=size, color_scheme=theme, storage_state=signed_in)
         contexts.append(context)
         page = context.new_page()
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda message: errors.append(message.text) if _is_error(message, url) else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(dashboard.url + path)
+        page.goto(url)
         return page
 
     yield opened
