@@ -1,6 +1,5 @@
 """The ingest tick: it stores every point once, and a missing answer never ends a run."""
 
-import gc
 from dataclasses import replace
 
 import pytest
@@ -44,18 +43,6 @@ def run_id(context: Context, run_ids: list[int]) -> int:
 def losses(context: Context, run_id: int) -> list[int]:
     with snapshot(context.engine) as db:
         return curves.of_run(db, run_id, ["loss"], after=-1, limit=1000)[0]["loss"][0]
-
-
-def test_a_tick_leaves_nothing_of_what_it_read_in_memory(context: Context, run_id: int) -> None:
-    report(context, run_id, STARTED, *(points_at(step) for step in range(1, 200)))
-    gc.collect()
-    gc.disable()
-    try:
-        ingest(context)
-        left = [one for one in gc.get_objects() if isinstance(one, Points)]
-    finally:
-        gc.enable()
-    assert not left, "an error whose traceback holds it keeps the frames of its callers, with all events"
 
 
 def test_a_run_moves_through_its_states_by_its_events(context: Context, run_id: int) -> None:
