@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Any
 
-from agent.folder.regular_file import open_regular
+from runfiles.regular_file import open_regular
 
 BLOCK_BYTES = 1 << 20
 MAX_ENTRIES = 1_000_000  # of a folder

@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
 from agent.sources.history import lines_backwards
+from runfiles.regular_file import open_regular
 
 SEARCHED_BYTES = 1 << 28  # of the file's end: the program may have written anything after its last points
 ENDS = ("finished", "failed", "paused", "stopped")

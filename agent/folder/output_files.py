@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from agent.folder.regular_file import read_text
-from agent.folder.run_folder import MAX_BYTES, RunFolder
+from agent.folder.run_folder import RunFolder
+from runfiles.job_folder import MAX_BYTES
+from runfiles.regular_file import read_text
 
 STREAMS = ("out", "err")
 END = "end"

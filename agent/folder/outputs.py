@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.folder.content import ContentError, describe_content
-from agent.folder.run_folder import RunFolder, replace_file
+from agent.folder.run_folder import RunFolder
+from runfiles.job_folder import replace_file
 
 FILE = "outputs.json"
 VISIBLE_S, POLL_S = 10.0, 0.2  # longest time for which a shared file system may hide what another host has written
