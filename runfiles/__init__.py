@@ -2,5 +2,5 @@
 
 The agent, the engine and the users' scripts have it in common. Standard library and Python 3.9 only, and no import of
 another package of the project. Its files import each other relatively, because a script may have a module `runfiles`
-of its own, and so has this package under another name.
+of its own, and then has this package under another name (bigbatch/running/runfiles.py).
 """

@@ -90,7 +90,7 @@ MAY_IMPORT = {
     "lab": set(),
     "agent": {"runfiles"},  # it runs in the user's environment
     "runfiles": set(),  # and so does this
-    "bigbatch/running": set(),  # and so does this
+    "bigbatch/running": {"runfiles"},  # and so does this
 }
 FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
 WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]

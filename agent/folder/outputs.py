@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
 from agent.folder.content import ContentError, describe_content
 from agent.folder.run_folder import RunFolder
+from runfiles import names
 from runfiles.job_folder import replace_file
+from runfiles.retries import try_for
 
-FILE = "outputs.json"
 VISIBLE_S, POLL_S = 10.0, 0.2  # longest time for which a shared file system may hide what another host has written
-RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for a record that a full disk rejects
 
 
 def record_outputs(folder: RunFolder, attempt: int, spec: Mapping[str, Any], *, hosts: int) -> bool:
@@ -32,7 +31,8 @@ def record_outputs(folder: RunFolder, attempt: int, spec: Mapping[str, Any], *, 
             faults.append({"name": name, "path": path, "problem": str(error)})
     if not (artifacts or faults):
         return False
-    return _write(folder, json.dumps({"attempt": attempt, "artifacts": artifacts, "faults": faults}))
+    text = json.dumps({"attempt": attempt, "artifacts": artifacts, "faults": faults})
+    return try_for(lambda: replace_file(folder.path / names.OUTPUTS, text), "the record of the outputs") is None
 
 
 def _await_content(folder: RunFolder, path: str, until: float) -> dict[str, Any]:
@@ -43,17 +43,3 @@ def _await_content(folder: RunFolder, path: str, until: float) -> dict[str, Any]
             if time.monotonic() >= until:
                 raise
         time.sleep(POLL_S)
-
-
-def _write(folder: RunFolder, text: str) -> bool:
-    until = time.monotonic() + RETRY_S
-    while True:
-        try:
-            replace_file(folder.path / FILE, text)
-        except OSError as error:
-            print(f"bigbatch: the record of the outputs could not be written: {error}", file=sys.stderr, flush=True)
-            if time.monotonic() >= until:
-                return False
-        else:
-            return True
-        time.sleep(RETRY_EVERY_S)
