@@ -11,7 +11,6 @@ from typing import Any
 
 from agent.folder.events import EventWriter
 from agent.folder.metric_reader import MetricReader
-from agent.folder.outputs import record_outputs
 from agent.folder.rank_ends import STOPPED, first_failure, read_statuses
 from agent.folder.run_folder import RunFolder
 from agent.ranks.placement import Placement
@@ -19,6 +18,7 @@ from agent.ranks.signals import Signals
 from agent.ranks.supervisor import Supervisor
 from runfiles.exit_status import PAUSED, REFUSED
 from runfiles.heartbeat import leave_text
+from runfiles.outputs import record_outputs
 
 FAILED = 1
 CAUSE_WAIT_S = 3.0  # for the record of a rank on another host that failed first
@@ -78,9 +78,8 @@ class Ending:
 
     def _report_finish(self, events: EventWriter) -> int:
         """Record the outputs and report the end; the record precedes the report, which names it."""
-        has_record = record_outputs(
-            self.folder, self.number, self.folder.read_spec(), hosts=len({*self.placement.hosts})
-        )
+        outputs = self.folder.read_spec().get("outputs") or {}
+        has_record = record_outputs(self.folder.path, self.number, outputs, hosts=len({*self.placement.hosts}))
         if self.supervisor.superseded_by is not None:  # a later attempt began meanwhile, and records its own outputs
             return REFUSED
         events.append("finished", step=events.last_step(), outputs=has_record)
