@@ -24,7 +24,6 @@ CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
 # files of the service itself, and the module that opens files of jobs
 OPENS_FILES = {
     "contract/folder/files/untrusted_file.py",
-    "contract/folder/files/atomic_file.py",
     "contract/folder/files/new_content.py",
     "contract/folder/files/whole_folder.py",  # opens folders alone, and follows no link
     "api/dashboard.py",  # the built page

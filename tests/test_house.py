@@ -39,7 +39,7 @@ EVENT_FILES = {"agent.sources.records", "agent.sources.summaries"}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     # the agent fills a command, which the contract checks
-    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
+    "contract": {"runfiles", "pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37
@@ -66,7 +66,7 @@ MAY_IMPORT = {
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic", *EVENT_FILES, *PLACEHOLDERS},
     "bigbatch/injected": set(),  # runs in the user's own environment
     # the recorder of a node's metrics: decision 49
-    "trainers": {"contract", "torch", "numpy", "pydantic", "agent.system.recorder"},
+    "trainers": {"contract", "runfiles", "torch", "numpy", "pydantic", "agent.system.recorder"},
     "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,
     "trainers/generators": BENCH,
@@ -88,8 +88,9 @@ MAY_IMPORT = {
     "trainers/data/dedup": {*BENCH, "PIL", "contract.spec.dedup.options"},  # the choices and defaults of a spec
     "trainers/data/dedup/work": {"contract", "bigbatch"},  # a rank of a run, which logs as every program does
     "lab": set(),
-    "agent": set(),  # it runs in the user's environment
-    "bigbatch/running": set(),  # and so does this
+    "agent": {"runfiles"},  # it runs in the user's environment
+    "runfiles": set(),  # and so does this
+    "bigbatch/running": {"runfiles"},  # and so does this
 }
 FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
 WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]
@@ -142,6 +143,8 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
         ("trainers/collectives", "from trainers.training.engine import train"),
         ("bigbatch", "def f():\n    from store import runs"),
         ("contract", "import torch"),
+        ("runfiles", "from contract.folder.run_folder import RunFolder"),
+        ("runfiles", "from agent.folder.run_folder import RunFolder"),
     ],
 )
 def test_a_planted_breach_is_caught(place: str, source: str) -> None:
@@ -156,6 +159,7 @@ def test_importing_it_leaves_torch_unloaded(module: str) -> None:
 
 LIGHT = [
     *(HOUSE / "agent").rglob("*.py"),
+    *(HOUSE / "runfiles").rglob("*.py"),
     *(HOUSE / "bigbatch" / "running").glob("*.py"),
     HOUSE / "bigbatch" / "__init__.py",
     HOUSE / "bigbatch" / "wandb.py",
