@@ -150,7 +150,8 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None, at: dat
     columns: dict[str, Any] = {}
     if outcome.retry:
         if outcome.retry.resources:
-            run.spec = {**run.spec, "resources": {**run.spec["resources"], **outcome.retry.resources}}
+            resources = {**run.spec["resources"], **outcome.retry.resources}
+            runs.change_spec(db, run.id, {**run.spec, "resources": resources})
         need = need_of(read_run(run.spec), outcome.retry.excluded)
         not_before = now() + outcome.retry.wait
         columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}
