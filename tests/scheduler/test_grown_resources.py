@@ -22,7 +22,7 @@ from store import runs
 from store.run_table.where import condition_of
 from store.session import snapshot, transaction
 from store.tables import Run, now
-from tests.testing.decisions import make_evidence
+from tests.testing.decisions import make_evidence, make_run
 from tests.testing.runs import start_job
 
 MEMORY = {"out_of_memory": {"times": 2, "memory": "x2"}}
@@ -47,7 +47,7 @@ def spec(retries: dict[str, Any], **resources: Any) -> dict[str, Any]:
 def test_the_resources_grow_by_the_factor_of_their_cause(
     retries: dict[str, Any], cause: ExitCause, grown: dict[str, int]
 ) -> None:
-    assert grow_resources(Run(spec=spec(retries)), cause, None) == grown
+    assert grow_resources(make_run(spec=spec(retries)), cause, None) == grown
 
 
 def test_the_partition_bounds_the_growth() -> None:
@@ -58,9 +58,9 @@ def test_the_partition_bounds_the_growth() -> None:
         partitions=[Partition.model_validate({**partition, "time_limit": "40:00"})],
         queue=[],
     )
-    assert grow_resources(Run(spec=spec(MEMORY)), ExitCause.OUT_OF_MEMORY, report) == {"memory_gb": 12}
-    assert grow_resources(Run(spec=spec(MINUTES)), ExitCause.TIME_LIMIT, report) == {"minutes": 40}
-    assert grow_resources(Run(spec=spec(MEMORY, memory_gb=12)), ExitCause.OUT_OF_MEMORY, report) == {}
+    assert grow_resources(make_run(spec=spec(MEMORY)), ExitCause.OUT_OF_MEMORY, report) == {"memory_gb": 12}
+    assert grow_resources(make_run(spec=spec(MINUTES)), ExitCause.TIME_LIMIT, report) == {"minutes": 40}
+    assert grow_resources(make_run(spec=spec(MEMORY, memory_gb=12)), ExitCause.OUT_OF_MEMORY, report) == {}
 
 
 def test_the_next_attempt_asks_for_what_grew_and_shares_no_submission_with_smaller_ones(engine: Engine) -> None:
