@@ -9,7 +9,19 @@ from pathlib import Path
 from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("agent", "api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
+PRODUCT = (
+    "agent",
+    "api",
+    "bigbatch",
+    "contract",
+    "lab",
+    "migrations",
+    "orders",
+    "scheduler",
+    "store",
+    "study",
+    "trainers",
+)
 LONGEST_FUNCTION = 45
 MUTATORS = "add append appendleft clear discard extend insert pop popitem remove setdefault update"
 MUTABLE_CALLS = {"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict", "WeakKeyDictionary"}
