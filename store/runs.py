@@ -86,6 +86,12 @@ def change_spec(db: Session, run_id: int, spec: Mapping[str, Any]) -> None:
     replace_run_fields(db, run)
 
 
+def find(db: Session, run_id: int) -> Run | None:
+    """Return a run with its job; None if there is none, or if it is deleted."""
+    run = db.get(Run, run_id, options=[WITH_JOB])
+    return None if run is None or run.deleted_at is not None else run
+
+
 def in_state(db: Session, *states: State) -> Sequence[Run]:
     """Return all runs in any of `states` with their current jobs, oldest first."""
     return db.scalars(select(Run).where(Run.state.in_(states)).order_by(Run.id).options(WITH_JOB)).all()

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "lab").rglob("*.md")]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(
-    r"(?<![\w/.-])((?:agent|api|benchmarks|bigbatch|contract|docs|lab|migrations|runfiles|scheduler|store|study|tests|trainers)"
+    r"(?<![\w/.-])((?:agent|api|benchmarks|bigbatch|contract|docs|lab|migrations|orders|runfiles|scheduler|store|study|tests|trainers)"
     r"/[\w/-]+\.(?:py|md))(?!\w)"
 )
 ROOMS = ("agent", "scheduler", "store", "contract", "trainers", "api", "runfiles")

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.ring("quick")
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn", "h11", "anyio"}
+FRAMEWORK = {"fastapi", "starlette"}
+KNOW_HTTP = {"api", "benchmarks", "tests"}
 PLANS = {
     "trainers.collectives.layout",
     "trainers.collectives.plan",
@@ -44,12 +46,14 @@ MAY_IMPORT = {
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37
     "api": {
-        *("contract", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),
+        *("contract", "orders", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),
         *(*WEB, *PLANS),
     },
+    "orders": {"contract", "store", "sqlalchemy", "pydantic"},  # decision 64
     # study: decision 44
     "scheduler": {
         "contract",
+        "orders",
         "store",
         "study",
         "sqlalchemy",
@@ -136,7 +140,11 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
         ("api", "from trainers.collectives.runners.allreduce import follow"),
         ("api", "from trainers.training.engine import train"),
         ("scheduler", "from api.app import create_app"),
+        ("orders", "from fastapi import Request"),
+        ("orders", "from api.errors import Invalid"),
+        ("orders", "from study.moments import check_cron"),
         ("store", "from trainers import engine"),
+        ("store", "from orders import acceptance"),
         ("trainers", "import sqlalchemy"),
         ("trainers/rules", "from contract.spec.run import RunSpec"),
         ("trainers/preconditioners", "from contract.spec.run import RunSpec"),
@@ -149,6 +157,12 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
 )
 def test_a_planted_breach_is_caught(place: str, source: str) -> None:
     assert strangers(place, source)
+
+
+def test_only_the_api_knows_of_http_requests() -> None:
+    others = [path for path in WRITTEN if path.suffix == ".py" and path.relative_to(HOUSE).parts[0] not in KNOW_HTTP]
+    found = {path: {name.split(".")[0] for name in imports(path.read_text())} & FRAMEWORK for path in others}
+    assert not [path.relative_to(HOUSE).as_posix() for path, names in found.items() if names]
 
 
 @pytest.mark.parametrize("module", ["trainers.job", "trainers.plans", "api.app"])

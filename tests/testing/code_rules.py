@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = (
-    *("agent", "api", "bigbatch", "contract", "lab", "migrations", "runfiles", "scheduler", "store", "study"),
+    *("agent", "api", "bigbatch", "contract", "lab", "migrations", "orders", "runfiles", "scheduler", "store", "study"),
     "trainers",
 )
 LONGEST_FUNCTION = 45
