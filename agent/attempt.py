@@ -13,10 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from agent.ending import FAILED, REFUSED, Ending, stopped_status
-from agent.folder.claim import ClaimRefused, claim_attempt, job_name
+from agent.ending import FAILED, Ending, stopped_status
 from agent.folder.events import EventWriter
-from agent.folder.heartbeat import start_heartbeat
 from agent.folder.metric_reader import MetricReader, open_sources, watch_trackers
 from agent.folder.rank_ends import RankEnd, first_failure, record_end, record_failure
 from agent.folder.run_folder import RunFolder
@@ -36,6 +34,10 @@ from agent.sources import Sources
 from agent.sources.trackers import TrackerWatch
 from agent.stalls.watch import watch_stalls
 from agent.system.recorder import Recorder, start_recorder
+from runfiles.claim import ClaimRefused, claim_attempt
+from runfiles.exit_status import REFUSED
+from runfiles.heartbeat import start_heartbeat
+from runfiles.job_name import own_local_job, slurm_job
 
 SPEC_UNREADABLE = 2
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late
@@ -64,7 +66,7 @@ class Attempt:
         (self.folder.path / "checkpoints").mkdir(exist_ok=True)
         write_files(self.spec.get("parameters") or {}, self.folder.path)
         if self.placement.is_first:
-            self.folder.touch(f"{self.number}.beat")
+            self.folder.write_heartbeat(self.number)
             if not self._prepare():
                 return stopped_status(self.signals) if self.signals.asks_for_end else FAILED
             self.sources = open_sources(
@@ -114,7 +116,7 @@ class Attempt:
 
     def _goes_on(self) -> bool:
         """Show that the agent is alive while it copies; return whether it shall go on."""
-        self.folder.touch(f"{self.number}.beat")
+        self.folder.write_heartbeat(self.number)
         return not self._drain()
 
     def _meet(self) -> Point | None:
@@ -200,7 +202,7 @@ def run_attempt(path: Path, number: int | None) -> int:
     folder = RunFolder(path)
     spec = _read_spec(folder, timeout_s=SPEC_WAIT_S if number else 0.0)
     try:
-        number = claim_attempt(folder, number, job=job_name(is_slurm=is_slurm_job(spec)))
+        number = claim_attempt(folder, number, job=slurm_job() if is_slurm_job(spec) else own_local_job())
     except ClaimRefused as refusal:
         _exit(REFUSED, str(refusal))
     processes.adopt_orphans()

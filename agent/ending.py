@@ -11,14 +11,16 @@ from typing import Any
 
 from agent.folder.events import EventWriter
 from agent.folder.metric_reader import MetricReader
-from agent.folder.outputs import record_outputs
-from agent.folder.rank_ends import PAUSED, STOPPED, first_failure, read_statuses
+from agent.folder.rank_ends import STOPPED, first_failure, read_statuses
 from agent.folder.run_folder import RunFolder
 from agent.ranks.placement import Placement
 from agent.ranks.signals import Signals
 from agent.ranks.supervisor import Supervisor
+from runfiles.exit_status import PAUSED, REFUSED
+from runfiles.heartbeat import leave_text
+from runfiles.outputs import record_outputs
 
-FAILED, REFUSED = 1, 3
+FAILED = 1
 CAUSE_WAIT_S = 3.0  # for the record of a rank on another host that failed first
 OTHERS_S = 2.0  # for the exit statuses of ranks that other agents killed at the deadline
 REPORT_S = 2.0  # for the report before Slurm kills the job
@@ -49,7 +51,7 @@ class Ending:
         """Report the end of the whole attempt and return the exit status."""
         if self.supervisor.superseded_by is not None:
             later = self.supervisor.superseded_by
-            print(f"attempt {self.number} leaves: attempt {later} has begun", file=sys.stderr, flush=True)
+            print(leave_text(self.number, later), file=sys.stderr, flush=True)
             return REFUSED
         statuses = self._all_statuses()
         if reader:
@@ -76,9 +78,8 @@ class Ending:
 
     def _report_finish(self, events: EventWriter) -> int:
         """Record the outputs and report the end; the record precedes the report, which names it."""
-        has_record = record_outputs(
-            self.folder, self.number, self.folder.read_spec(), hosts=len({*self.placement.hosts})
-        )
+        outputs = self.folder.read_spec().get("outputs") or {}
+        has_record = record_outputs(self.folder.path, self.number, outputs, hosts=len({*self.placement.hosts}))
         if self.supervisor.superseded_by is not None:  # a later attempt began meanwhile, and records its own outputs
             return REFUSED
         events.append("finished", step=events.last_step(), outputs=has_record)

@@ -12,7 +12,7 @@ import socket
 import sys
 from pathlib import Path
 
-from agent.folder.rank_ends import PAUSED, RankEnd, record_end
+from agent.folder.rank_ends import RankEnd, record_end
 from agent.folder.run_folder import RunFolder
 from agent.program import command
 from agent.ranks import processes
@@ -24,6 +24,7 @@ from agent.ranks.signals import Signals
 from agent.ranks.start import Start
 from agent.ranks.supervisor import Supervisor
 from agent.stalls.watch import watch_stalls
+from runfiles.exit_status import PAUSED
 
 
 def run_worker(path: Path, attempt: int) -> int:

@@ -26,19 +26,20 @@ _turns: RunVar[Semaphore] = RunVar("database_turns")  # one for the event loop
 
 
 async def _reading(request: Request) -> AsyncIterator[Session]:
-    async with _in_turn(request, snapshot) as db:
+    async with in_turn(request, snapshot) as db:
         yield db
 
 
 async def _writing(request: Request) -> AsyncIterator[Session]:
-    async with _in_turn(request, transaction) as db:
+    async with in_turn(request, transaction) as db:
         yield db
 
 
 @asynccontextmanager
-async def _in_turn(
+async def in_turn(
     request: Request, section: Callable[[Engine], AbstractContextManager[Session]]
 ) -> AsyncIterator[Session]:
+    """Yield the session of `section`, a snapshot or a transaction, when it is this request's turn."""
     try:
         turns = _turns.get()
     except LookupError:
@@ -58,7 +59,7 @@ def _check_version(db: Session) -> None:
 async def _attempted(request: Request) -> AsyncIterator[Session | SQLAlchemyError]:
     async with AsyncExitStack() as stack:
         try:
-            db: Session | SQLAlchemyError = await stack.enter_async_context(_in_turn(request, snapshot))
+            db: Session | SQLAlchemyError = await stack.enter_async_context(in_turn(request, snapshot))
         except SQLAlchemyError as error:
             db = error
         except NewerDatabase as error:

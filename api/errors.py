@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from api.access.headers import security_headers
@@ -135,6 +135,15 @@ def respond(error: ApiError) -> ProblemResponse:
     return ProblemResponse(error.status, error.code, error.message, error.fields, error.headers)
 
 
+def respond_to_outage(error: SQLAlchemyError | NewerDatabase) -> ProblemResponse:
+    """Return the response of a database that does not work; raise the error if a statement of ours is wrong."""
+    if isinstance(error, NewerDatabase):
+        return respond(error)
+    if (problem := told(error)) is None:
+        raise error
+    return ProblemResponse(503, "database_unavailable", problem)
+
+
 def install(app: FastAPI) -> None:
     """Install handlers, so that all errors of `app` have the same format."""
 
@@ -159,9 +168,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(DBAPIError)
     def database_down(request: Request, error: DBAPIError) -> ProblemResponse:
-        if (problem := told(error)) is None:
-            raise error  # a statement of ours is wrong
-        return ProblemResponse(503, "database_unavailable", problem)
+        return respond_to_outage(error)
 
     @app.exception_handler(Exception)
     def unforeseen(request: Request, error: Exception) -> ProblemResponse:

@@ -6,16 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
-from api.errors import Conflict, Invalid
-from api.http.bodies import body_of, describe_body
+from api.http.bodies import describe_body, document_of
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
-from api.lifecycle.initial_weights import with_initial_weights
-from api.lifecycle.submission import refuse_impossible, steps_to_carry_out, submission_warnings
+from api.orders import error_of, folders_of, granted
 from api.parameters import (
     MAX_CURVES,
     AfterNumber,
@@ -56,12 +52,10 @@ from contract.api.responses import (
     RunView,
     Stopped,
 )
-from contract.differences import is_same
 from contract.lifecycle.step import StepStopped
 from contract.spec.checkpoint import Checkpoint
-from contract.spec.checks.program_files import check_programs
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.grid.step_grid import MAX_ISSUES
+from orders import acceptance
 from store import experiments, runs
 from store.lifecycle import tags
 from store.lists.order import ListOrder, created_since
@@ -76,19 +70,10 @@ router = APIRouter(prefix="/experiments", tags=["experiments"])
 BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 
 
-def _spec(request: Request) -> ExperimentSpec:
-    spec = body_of(ExperimentSpec, what="the experiment")(request)
-    refuse_absent_code(request, spec)  # before the request's transaction: the snapshots are files
-    return with_initial_weights(request, spec)
-
-
-_Spec = Annotated[ExperimentSpec, Depends(_spec)]
-
-
-def _startable(request: Request, spec: _Spec, force: Force = False) -> ExperimentSpec:
-    if not force and (issues := check_programs(spec, request.app.state.settings.runs_folder())):
-        raise Invalid("a program cannot start; force=true (--force) submits it", issues[:MAX_ISSUES])
-    return spec
+def _checked(request: Request, force: Force = False) -> ExperimentSpec:
+    # before the request's transaction: it reads snapshots, run folders and programs
+    document = document_of(request, what="the experiment")
+    return granted(acceptance.check(request.app.state.engine, document, folders_of(request), force=force))
 
 
 @router.post(
@@ -99,7 +84,7 @@ def _startable(request: Request, spec: _Spec, force: Force = False) -> Experimen
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(_startable)],
+    spec: Annotated[ExperimentSpec, Depends(_checked)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
@@ -110,30 +95,13 @@ def create_experiment(
     dry_run: DryRun = False,
 ) -> Created | JSONResponse:
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
-    carried_out = steps_to_carry_out(spec, from_step)
+    asked = acceptance.Request(idempotency_key, user or "", origin, force, from_step)
     if dry_run:
-        refuse_impossible(db, spec, force=force)
+        if refused := acceptance.find_refusal(db, spec, asked):
+            raise error_of(refused)
         return JSONResponse(experiment_draft(spec).model_dump(mode="json"))
-    if idempotency_key and (made := experiments.created_by(db, idempotency_key)):
-        return _made_before(*made, spec)
-    refuse_impossible(db, spec, force=force)
-    if origin is not None:
-        see_experiment(db, origin)
-    try:
-        experiment_id, run_ids = runs.create(
-            db, spec, key=idempotency_key, owner=user or "", origin_id=origin, force=force, carried_out=carried_out
-        )
-    except IntegrityError as error:
-        raise Conflict("a request with this Idempotency-Key is being carried out: send it again") from error
-    return Created(id=experiment_id, runs=run_ids, warnings=submission_warnings(spec))
-
-
-def _made_before(experiment: Experiment, run_ids: list[int], spec: ExperimentSpec) -> Created:
-    # read again, since a version of this service may have stored it that had fewer fields
-    before = ExperimentSpec.from_stored(experiment.spec)
-    if not is_same(before.model_dump(mode="json"), spec.model_dump(mode="json")):
-        raise Conflict(f"experiment {experiment.id} was made with this Idempotency-Key, and it is another")
-    return Created(id=experiment.id, runs=run_ids)
+    accepted = granted(acceptance.store(db, spec, asked))
+    return Created(id=accepted.experiment_id, runs=accepted.run_ids, warnings=accepted.warnings)
 
 
 @router.get("", responses=LIST)

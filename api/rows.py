@@ -4,23 +4,21 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.errors import NotFound
-from store import runs
+from store import experiments, runs
 from store.steps.table import Step
 from store.tables import Experiment, Run
 
 
 def found_experiment(db: Session, experiment_id: int) -> Experiment:
     """Return the experiment; raise NotFound if there is none."""
-    experiment = db.get(Experiment, experiment_id)
-    if experiment is None or experiment.deleted_at is not None:
+    if (experiment := experiments.find(db, experiment_id)) is None:
         raise NotFound(f"there is no experiment {experiment_id}")
     return experiment
 
 
 def see_experiment(db: Session, experiment_id: int) -> None:
-    """Raise NotFound if the experiment does not exist, without reading its spec of up to ten thousand values."""
-    mine = (Experiment.id == experiment_id, Experiment.deleted_at.is_(None))
-    if db.scalar(select(Experiment.id).where(*mine)) is None:
+    """Raise NotFound if the experiment does not exist."""
+    if not experiments.is_present(db, experiment_id):
         raise NotFound(f"there is no experiment {experiment_id}")
 
 
@@ -34,7 +32,6 @@ def found_step(db: Session, experiment_id: int, name: str) -> int:
 
 def found_run(db: Session, run_id: int) -> Run:
     """Return the run with its job; raise NotFound if there is none."""
-    run = db.get(Run, run_id, options=[runs.WITH_JOB])
-    if run is None or run.deleted_at is not None:
+    if (run := runs.find(db, run_id)) is None:
         raise NotFound(f"there is no run {run_id}")
     return run

@@ -56,7 +56,6 @@ app = typer.Typer(
     name="bigbatch",
     help="Large-batch, distributed training experiments on Slurm clusters. BIGBATCH_URL is the address of the service.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 WORDS = 300  # characters of a cause
 MEMBERS = 20  # of a group of errors that are told apart
-PACKAGES = frozenset(("api", "bigbatch", "contract", "migrations", "scheduler", "store", "study"))
+PACKAGES = frozenset(("api", "bigbatch", "contract", "migrations", "orders", "scheduler", "store", "study"))
 _DATABASE = frozenset(("OperationalError", "InterfaceError"))  # of SQLAlchemy: they come from wherever it is used
 # PostgreSQL's codes of errors that no statement causes: the connection, too many of them, an operator's intervention
 _AWAY_STATES = ("08", "53300", "57P")

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 
 import store.artifacts.table
 import store.call_tables
+import store.ended_values
 import store.lifecycle.tags
 import store.metrics.figures
 import store.metrics.table

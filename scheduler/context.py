@@ -22,6 +22,7 @@ from contract.settings import SNAPSHOTS, Settings
 from contract.snapshot.blob_store import BlobStore
 from contract.spec.any_run import read_run
 from contract.user_home import expand_user
+from orders.folders import Folders
 from scheduler.clusters.cluster import ArrayRequest, Cluster, JobHandle, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
@@ -157,7 +158,12 @@ class Context:
     @property
     def blob_store(self) -> BlobStore:
         """The store of code snapshots."""
-        return BlobStore(self.snapshots_folder or self.runs_folder / SNAPSHOTS)
+        return BlobStore(self.folders.snapshots)
+
+    @property
+    def folders(self) -> Folders:
+        """The folders that the acceptance of an experiment reads."""
+        return Folders(self.runs_folder, self.snapshots_folder or self.runs_folder / SNAPSHOTS)
 
     def folder_of(self, run: _RunKey) -> RunFolder:
         """Return the folder of a run."""

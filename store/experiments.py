@@ -54,6 +54,18 @@ def created_by(db: Session, key: str) -> tuple[Experiment, list[int]] | None:
     return made, list(db.scalars(select(Run.id).where(Run.experiment_id == made.id).order_by(Run.number)))
 
 
+def find(db: Session, experiment_id: int) -> Experiment | None:
+    """Return an experiment; None if there is none, or if it is deleted."""
+    experiment = db.get(Experiment, experiment_id)
+    return None if experiment is None or experiment.deleted_at is not None else experiment
+
+
+def is_present(db: Session, experiment_id: int) -> bool:
+    """Return whether there is an experiment, without reading its spec of up to ten thousand values."""
+    mine = (Experiment.id == experiment_id, Experiment.deleted_at.is_(None))
+    return db.scalar(select(Experiment.id).where(*mine)) is not None
+
+
 def page(db: Session, *which: ColumnElement[bool], order: ListOrder, limit: int) -> Sequence[Experiment]:
     """Return experiments for which `which` holds, in `order`; one more than `limit` if there is a next page."""
     unseen = (Experiment.spec, Experiment.notes, Experiment.added_points, Experiment.key, Experiment.deleted_at)

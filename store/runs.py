@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session, defer, joinedload, selectinload
@@ -21,7 +21,7 @@ from store.lifecycle.new_runs import insert_runs
 from store.locks import lock_runs
 from store.metrics.newest import merge_latest
 from store.notify.rules import add_spec_rules
-from store.run_table.spec_fields import add_experiment_fields
+from store.run_table.spec_fields import add_experiment_fields, replace_run_fields
 from store.search import searches
 from store.steps.creation import create_steps
 from store.tables import IS_CURRENT, Experiment, Job, Run, now
@@ -74,6 +74,22 @@ def create(
         forced = [step.name for step in spec.steps] if force else carried_out
         return experiment.id, create_steps(db, experiment.id, spec, forced=forced)
     return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0, force=force)
+
+
+def change_spec(db: Session, run_id: int, spec: Mapping[str, Any]) -> None:
+    """Store another spec of a locked run, and its fields by which the table of runs filters.
+
+    Nothing else writes the spec of a stored run. The caller changes the columns that follow from the spec.
+    """
+    run = db.get_one(Run, run_id)
+    run.spec = dict(spec)
+    replace_run_fields(db, run)
+
+
+def find(db: Session, run_id: int) -> Run | None:
+    """Return a run with its job; None if there is none, or if it is deleted."""
+    run = db.get(Run, run_id, options=[WITH_JOB])
+    return None if run is None or run.deleted_at is not None else run
 
 
 def in_state(db: Session, *states: State) -> Sequence[Run]:

@@ -24,7 +24,6 @@ CODE = {".py", ".ts", ".tsx", ".css", ".sh", ".js", ".mjs"}
 # files of the service itself, and the module that opens files of jobs
 OPENS_FILES = {
     "contract/folder/files/untrusted_file.py",
-    "contract/folder/files/atomic_file.py",
     "contract/folder/files/new_content.py",
     "contract/folder/files/whole_folder.py",  # opens folders alone, and follows no link
     "api/dashboard.py",  # the built page
@@ -71,6 +70,15 @@ def test_only_transitions_write_a_state() -> None:
     found.pop("store/steps/transitions.py", None)  # of steps
     found.pop("store/mirror/copies.py", None)  # of copies in the object store
     check("state writes", found)
+
+
+def test_only_change_spec_writes_the_spec_of_a_stored_run() -> None:
+    """The table of runs has rows for the fields of specs, which must change with them."""
+    found = breaches(rules.spec_writes, "api", "scheduler", "store")
+    found.pop("store/runs.py", None)
+    for name in ("lifecycle/new_runs", "recorded/recordings"):  # rows of new runs
+        found.pop(f"store/{name}.py", None)
+    check("spec writes", found)
 
 
 def test_no_decision_reads_a_sentence() -> None:
@@ -129,6 +137,11 @@ def test_ruff_ignores_a_rule_only_where_the_rule_is_broken() -> None:
         (rules.state_writes, "update(Run).values(state=1)"),
         (rules.state_writes, "run.state = 1"),
         (rules.state_writes, "change = {'state': 1}"),
+        (rules.spec_writes, "run.spec = {}"),
+        (rules.spec_writes, "update(Run).values(spec={})"),
+        (rules.spec_writes, "setattr(run, 'spec', {})"),
+        (rules.spec_writes, "columns = {'spec': {}}"),
+        (rules.spec_writes, "columns['spec'] = {}"),
         (rules.inherited_environments, "subprocess.run(['squeue'], check=True)"),
         (rules.inherited_environments, "Popen(words)"),
         (rules.inherited_environments, "os.system('squeue')"),

@@ -12,10 +12,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "lab").rglob("*.md")]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(
-    r"(?<![\w/.-])((?:agent|api|benchmarks|bigbatch|contract|docs|lab|migrations|scheduler|store|study|tests|trainers)"
-    r"/[\w/-]+\.(?:py|md))(?!\w)"
+    r"(?<![\w/.-])((?:agent|api|benchmarks|bigbatch|contract|docs|lab|migrations|orders|runfiles|scheduler|store|study"
+    r"|tests|trainers)/[\w/-]+\.(?:py|md))(?!\w)"
 )
-ROOMS = ("agent", "scheduler", "store", "contract", "trainers", "api")
+ROOMS = ("agent", "scheduler", "store", "contract", "trainers", "api", "runfiles")
 SOURCES = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
 MAX_LINES = 300
 NO_GPU = re.compile(

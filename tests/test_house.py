@@ -19,6 +19,8 @@ pytestmark = pytest.mark.ring("quick")
 
 HOUSE = Path(__file__).parents[1]
 WEB = {"fastapi", "starlette", "uvicorn", "h11", "anyio"}
+FRAMEWORK = {"fastapi", "starlette"}
+KNOW_HTTP = {"api", "benchmarks", "tests"}
 PLANS = {
     "trainers.collectives.layout",
     "trainers.collectives.plan",
@@ -39,17 +41,19 @@ EVENT_FILES = {"agent.sources.records", "agent.sources.summaries"}
 BENCH = {"torch", "numpy"}  # the workbench takes plain arguments and could be copied into a notebook
 MAY_IMPORT = {
     # the agent fills a command, which the contract checks
-    "contract": {"pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
+    "contract": {"runfiles", "pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37
     "api": {
-        *("contract", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),
+        *("contract", "orders", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),
         *(*WEB, *PLANS),
     },
+    "orders": {"contract", "store", "sqlalchemy", "pydantic"},  # decision 64
     # study: decision 44
     "scheduler": {
         "contract",
+        "orders",
         "store",
         "study",
         "sqlalchemy",
@@ -66,7 +70,7 @@ MAY_IMPORT = {
     "bigbatch": {"contract", "study", "httpx", "typer", "rich", "psutil", "pydantic", *EVENT_FILES, *PLACEHOLDERS},
     "bigbatch/injected": set(),  # runs in the user's own environment
     # the recorder of a node's metrics: decision 49
-    "trainers": {"contract", "torch", "numpy", "pydantic", "agent.system.recorder"},
+    "trainers": {"contract", "runfiles", "torch", "numpy", "pydantic", "agent.system.recorder"},
     "trainers/checkpoints": BENCH,
     "trainers/collectives": BENCH,
     "trainers/generators": BENCH,
@@ -88,8 +92,9 @@ MAY_IMPORT = {
     "trainers/data/dedup": {*BENCH, "PIL", "contract.spec.dedup.options"},  # the choices and defaults of a spec
     "trainers/data/dedup/work": {"contract", "bigbatch"},  # a rank of a run, which logs as every program does
     "lab": set(),
-    "agent": set(),  # it runs in the user's environment
-    "bigbatch/running": set(),  # and so does this
+    "agent": {"runfiles"},  # it runs in the user's environment
+    "runfiles": set(),  # and so does this
+    "bigbatch/running": {"runfiles"},  # and so does this
 }
 FILES = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=HOUSE, capture_output=True, text=True)
 WRITTEN = [HOUSE / name for name in FILES.stdout.splitlines() if (HOUSE / name).is_file()]
@@ -135,17 +140,29 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
         ("api", "from trainers.collectives.runners.allreduce import follow"),
         ("api", "from trainers.training.engine import train"),
         ("scheduler", "from api.app import create_app"),
+        ("orders", "from fastapi import Request"),
+        ("orders", "from api.errors import Invalid"),
+        ("orders", "from study.moments import check_cron"),
         ("store", "from trainers import engine"),
+        ("store", "from orders import acceptance"),
         ("trainers", "import sqlalchemy"),
         ("trainers/rules", "from contract.spec.run import RunSpec"),
         ("trainers/preconditioners", "from contract.spec.run import RunSpec"),
         ("trainers/collectives", "from trainers.training.engine import train"),
         ("bigbatch", "def f():\n    from store import runs"),
         ("contract", "import torch"),
+        ("runfiles", "from contract.folder.run_folder import RunFolder"),
+        ("runfiles", "from agent.folder.run_folder import RunFolder"),
     ],
 )
 def test_a_planted_breach_is_caught(place: str, source: str) -> None:
     assert strangers(place, source)
+
+
+def test_only_the_api_knows_of_http_requests() -> None:
+    others = [path for path in WRITTEN if path.suffix == ".py" and path.relative_to(HOUSE).parts[0] not in KNOW_HTTP]
+    found = {path: {name.split(".")[0] for name in imports(path.read_text())} & FRAMEWORK for path in others}
+    assert not [path.relative_to(HOUSE).as_posix() for path, names in found.items() if names]
 
 
 @pytest.mark.parametrize("module", ["trainers.job", "trainers.plans", "api.app"])
@@ -156,6 +173,7 @@ def test_importing_it_leaves_torch_unloaded(module: str) -> None:
 
 LIGHT = [
     *(HOUSE / "agent").rglob("*.py"),
+    *(HOUSE / "runfiles").rglob("*.py"),
     *(HOUSE / "bigbatch" / "running").glob("*.py"),
     HOUSE / "bigbatch" / "__init__.py",
     HOUSE / "bigbatch" / "wandb.py",

@@ -15,17 +15,14 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from agent.system.recorder import start_recorder
-from contract.folder.job_identity import (
-    CLAIM_REFUSED_EXIT_CODE,
-    JOB_MEMBER_VARIABLE,
-    JOB_START_VARIABLE,
-    current_job_id,
-)
 from contract.folder.run_folder import RunFolder
 from contract.spec.resources import Local, Slurm
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
-from trainers.attempt_claim import ClaimRefused, claim_attempt
+from runfiles.claim import ClaimRefused, claim_attempt
+from runfiles.exit_status import REFUSED
+from runfiles.job_folder import JobFolder
+from runfiles.job_name import own_local_job, slurm_job
 from trainers.ranks import cpu_binding, rank_process
 from trainers.ranks.launch import local_ranks, slurm_step
 from trainers.ranks.rank_info import read_slurm_rank
@@ -43,7 +40,7 @@ def run_attempt(folder: RunFolder, attempt: int | None = None) -> None:
     try:
         status = _run_slurm_rank(folder, attempt, run) if is_one_rank else _run_all_ranks(folder, attempt, run)
     except ClaimRefused as refusal:
-        _exit(CLAIM_REFUSED_EXIT_CODE, str(refusal))
+        _exit(REFUSED, str(refusal))
     if status:
         raise SystemExit(status)
 
@@ -80,7 +77,7 @@ def _run_slurm_rank(folder: RunFolder, attempt: int | None, run: RunSpec) -> int
     # this replaces submitit's handlers, which ignore SIGTERM and requeue the job at SIGUSR2
     preemption = PreemptionSignal(exit_now)
     preemption.listen()
-    number = claim_attempt(folder, attempt, job=_slurm_job_name())
+    number = claim_attempt(JobFolder(folder.path), attempt, job=slurm_job())
     if rank_info.local_rank == 0:
         node = int(os.environ.get("SLURM_NODEID", "0"))
         start_recorder(folder.path, number, host=rank_info.host, node=node, every_s=run.system_metrics_s)
@@ -100,27 +97,7 @@ def _end_lost_ranks() -> None:
         sys.stderr.write(f"the lost ranks cannot be ended: {error}\n")
 
 
-def _slurm_job_name() -> str:
-    """Return the name by which this job claims an attempt.
-
-    Each start of a job and a second job step get names of their own, because the claim belongs to the first start.
-    Runs that share a job are job steps too; their member number identifies them.
-    """
-    restarts, step = os.environ.get("SLURM_RESTART_COUNT", "0"), os.environ.get("SLURM_STEP_ID", "0")
-    restart = f" (restart {restarts})" if restarts != "0" else ""
-    start = f" (start {mark})" if (mark := os.environ.get(JOB_START_VARIABLE)) else ""
-    member = os.environ.get(JOB_MEMBER_VARIABLE)
-    array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
-    return (
-        (f"{array}_{task}" if array and task else os.environ["SLURM_JOB_ID"])
-        + (f" (member {member})" if member else "")
-        + restart
-        + start
-        + (f" (step {step})" if step != "0" and not member else "")
-    )
-
-
 def _run_all_ranks(folder: RunFolder, attempt: int | None, run: RunSpec) -> int:
-    number = claim_attempt(folder, attempt, job=current_job_id())
+    number = claim_attempt(JobFolder(folder.path), attempt, job=own_local_job())
     start_recorder(folder.path, number, host=socket.gethostname(), node=0, every_s=run.system_metrics_s)
     return local_ranks.run_local_ranks(folder, number)

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.folder.array_folder import read_members
-from contract.folder.job_identity import JOB_MEMBER_VARIABLE
 from contract.folder.run_folder import RunFolder
+from runfiles.job_name import MEMBER_VARIABLE
 
 POLL_S = 1.0
 JOB_END_WAIT_S = 3.0  # after a failed step: if Slurm were ending the job, SIGTERM would arrive in this time
@@ -44,7 +44,7 @@ class PackedRun:
         words = [word.replace("{}", str(self.folder.path)) for word in command]
         try:
             with self.folder.log.open("ab") as log:
-                environment = {**os.environ, JOB_MEMBER_VARIABLE: str(member)}
+                environment = {**os.environ, MEMBER_VARIABLE: str(member)}
                 self._step = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
         except OSError as error:
             print(f"member {member}: {error}", file=sys.stderr, flush=True)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.folder.regular_file import open_regular
 from agent.folder.run_folder import RunFolder
-from agent.sources.history import lines_backwards
+from runfiles.event_lines import append_to
+from runfiles.history import last_step
+from runfiles.retries import try_for
 
-SEARCHED_BYTES = 1 << 28  # of the file's end: the program may have written anything after its last points
 ENDS = ("finished", "failed", "paused", "stopped")
-RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for a report that a full disk rejects
 
 
 class EventWriter:
@@ -32,15 +30,12 @@ class EventWriter:
             self._started = time.monotonic()
         elif kind in ENDS and self._started is not None:
             event["ran_s"] = round(time.monotonic() - self._started, 3)
-        until = time.monotonic() + RETRY_S
-        while not self.append_all([event]) and time.monotonic() < until:
-            time.sleep(RETRY_EVERY_S)
+        try_for(lambda: append_to(self._folder.events, _lines([event])), "events")
 
     def append_all(self, events: Sequence[Mapping[str, Any]]) -> bool:
         """Append complete events with one write; return whether they are written."""
-        lines = "".join(json.dumps(event) + "\n" for event in events).encode()
         try:
-            _append(self._folder, lines)
+            append_to(self._folder.events, _lines(events))
         except OSError as error:
             print(f"bigbatch: events could not be written: {error}", file=sys.stderr, flush=True)
             return False
@@ -48,33 +43,8 @@ class EventWriter:
 
     def last_step(self) -> int:
         """Return the last step that has points, of any attempt; 0 without one at the file's end."""
-        try:
-            with open_regular(self._folder.events) as file:
-                for line in lines_backwards(file, SEARCHED_BYTES):
-                    if b'"points"' in line and (step := _step_of(line)) is not None:
-                        return step
-        except OSError:
-            pass
-        return 0
+        return last_step(self._folder.events)
 
 
-def _append(folder: RunFolder, lines: bytes) -> None:
-    file = os.open(folder.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        size = os.fstat(file).st_size
-        if size and os.pread(file, 1, size - 1) != b"\n":  # a line that a crash left incomplete
-            lines = b"\n" + lines
-        written = os.write(file, lines)
-        if written != len(lines):
-            raise OSError(f"only {written} of {len(lines)} bytes were written")
-    finally:
-        os.close(file)
-
-
-def _step_of(line: bytes) -> int | None:
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    step = event.get("step") if isinstance(event, dict) and event.get("kind") == "points" else None
-    return step if isinstance(step, int) and 0 <= step < 2**31 else None
+def _lines(events: Sequence[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(event) + "\n" for event in events).encode()

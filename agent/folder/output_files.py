@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from agent.folder.regular_file import read_text
-from agent.folder.run_folder import MAX_BYTES, RunFolder
+from agent.folder.run_folder import RunFolder
+from runfiles.job_folder import MAX_BYTES
+from runfiles.regular_file import read_text
+from runfiles.retries import FOR_S, try_for
 
 STREAMS = ("out", "err")
 END = "end"
-RETRY_S, RETRY_EVERY_S = 60.0, 1.0  # for an end that a full disk rejects
 _NAME = re.compile(r"([0-9]{1,9})\.lines-([0-9]{1,7})\.(out|err|end)")
 
 
@@ -60,17 +59,7 @@ def write_end(folder: RunFolder, attempt: int, ends: Mapping[tuple[int, str], in
     """Record the ends of the files of a process, by rank and stream; a full disk is tried again for a while."""
     name = OutputFile(attempt, min(rank for rank, _ in ends), END).name
     text = json.dumps({f"{rank}.{stream}": end for (rank, stream), end in ends.items()})
-    until = time.monotonic() + min(limit_s, RETRY_S)
-    while True:
-        try:
-            folder.write(name, text)
-        except OSError as error:
-            if time.monotonic() >= until:
-                print(f"bigbatch: the end of the output could not be recorded: {error}", file=sys.stderr, flush=True)
-                return
-        else:
-            return
-        time.sleep(RETRY_EVERY_S)
+    try_for(lambda: folder.write(name, text), "the end of the output", limit_s=min(limit_s, FOR_S))
 
 
 def rank_of(name: str) -> int:

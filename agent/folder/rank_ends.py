@@ -15,8 +15,8 @@ from typing import Any
 
 from agent.folder.run_folder import RunFolder
 from agent.program.error_text import find_error
+from runfiles.exit_status import PAUSED
 
-PAUSED = 4  # exit status of a rank that saved a checkpoint and ended on request
 STOPPED = 128 + signal.SIGTERM  # recorded of a rank that ended after a request to end
 CANNOT_START = (126, 127)  # exit statuses of a shell for a command that is no program, or absent
 MAX_REASON = 2_000

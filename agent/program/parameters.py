@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.folder.run_folder import replace_file
 from agent.program.placeholders import as_text, flatten
+from runfiles.job_folder import replace_file
 
 CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # JSON has these as they are, YAML escaped
 JSON_FILE, YAML_FILE = "parameters.json", "parameters.yaml"

@@ -7,11 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Callable
 
-from agent.folder.rank_ends import PAUSED, RankEnd
+from agent.folder.rank_ends import RankEnd
 from agent.ranks.memory_events import count_oom_kills
 from agent.ranks.rank_process import RankProcess
 from agent.ranks.signals import Signals
 from agent.stalls.watch import StallWatch
+from runfiles.exit_status import PAUSED
 
 GRACE_S = 5.0  # for the other ranks after the first failure
 PAUSE_S = 80.0  # for the other ranks after the first one has paused

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from agent.folder.regular_file import open_regular
+from runfiles.regular_file import open_regular
 
 NAME = os.path.join("attempts", "sources.json")
 MAX_BYTES = 1 << 22

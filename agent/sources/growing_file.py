@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agent.folder.regular_file import open_regular
+from runfiles.regular_file import open_regular
 
 MAX_LINE_BYTES = 1 << 16  # a line that is longer than this one may be read in parts
 MAX_ENTRIES = 100_000  # of all folders that are searched: a copy of the code may be among them

@@ -9,7 +9,7 @@ import os
 import struct
 from typing import NamedTuple
 
-from agent.folder.regular_file import open_regular
+from runfiles.regular_file import open_regular
 
 HEAD_BYTES, FOOT_BYTES = 12, 4
 MAX_RECORD_BYTES = 1 << 16  # a longer record is an image or a graph: it is skipped

@@ -17,7 +17,6 @@ from contextlib import suppress
 from typing import Any
 
 from agent.sources.cursors import read_cursors, write_cursors
-from agent.sources.history import ResumptionFinder
 from agent.sources.json_lines import JsonLinesSource
 from agent.sources.left_out import OPENING, LeftOut, left_out_of
 from agent.sources.output import OutputSource
@@ -26,6 +25,7 @@ from agent.sources.places import Folders
 from agent.sources.point import Point, event_of, joined
 from agent.sources.source import Reading, Rest, Source
 from agent.sources.tensorboard import TensorBoardSource
+from runfiles.history import ResumptionFinder
 
 EVENTS, ATTEMPTS = "events.jsonl", "attempts"
 MAX_BYTES = 1 << 20  # of one source in one round

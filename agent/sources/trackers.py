@@ -14,9 +14,9 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from agent.sources.history import OWN_METRICS, read_backwards
 from agent.sources.left_out import OPENING
 from agent.sources.places import Folders
+from runfiles.history import OWN_METRICS, read_backwards
 
 EVENTS, POINTS = "events.jsonl", "points"
 MAX_ENTRIES = 1_000  # of one folder

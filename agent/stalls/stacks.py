@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from agent.folder.regular_file import open_regular
 from agent.stalls.process_state import is_stopped, state_of, waits_in
+from runfiles.regular_file import open_regular
 
 PY_SPY_S, DUMP_S, POLL_S = 5.0, 2.0, 0.02
 MAX_BYTES = 1 << 18

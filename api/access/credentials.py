@@ -1,10 +1,20 @@
-"""The credentials that the service accepts: its token, sessions, and one-time sign-in codes."""
+"""The credentials that the service accepts: its token, sessions, and one-time sign-in codes.
+
+A signed value says itself who made it and when it expires. The database knows which ones ended earlier, so a restart
+and a second process of the API know it too.
+"""
 
 import hmac
 import time
 from enum import IntEnum, auto
 
+from fastapi.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from api.database import in_turn
 from contract.access.signed_value import LIFETIME_S, Purpose, SignedValue, sign, verify
+from store.ended_values import end, has_ended
+from store.session import snapshot, transaction
 
 
 class Validity(IntEnum):
@@ -16,7 +26,7 @@ class Validity(IntEnum):
 
 
 class Credentials:
-    """Check credentials; remember which codes were used and which sessions were signed out, until they expire."""
+    """Check credentials, and end sessions and codes; raise SQLAlchemyError or NewerDatabase in an outage."""
 
     session_lifetime_s = LIFETIME_S[Purpose.SESSION]
 
@@ -24,7 +34,6 @@ class Credentials:
         if not token:
             raise ValueError("the API needs a token: without one every request would have access")
         self._token = token
-        self._ended: dict[str, int] = {}  # nonce -> expiry
         # Browsers separate cookies by host and not by port, so the name is different for each service.
         self.cookie = f"bigbatch_session_{hmac.new(token.encode(), b'cookie', 'sha256').hexdigest()[:8]}"
 
@@ -36,29 +45,33 @@ class Credentials:
         """Return the cookie's value of a new session."""
         return sign(self._token, Purpose.SESSION, now=time.time())
 
-    def check_session(self, value: str) -> Validity:
-        """Check the cookie's value of a session."""
-        return self._check(verify(self._token, Purpose.SESSION, value))
+    async def check_session(self, request: Request) -> Validity | None:
+        """Check the session of a request; None for a request without one."""
+        value = request.cookies.get(self.cookie, "")
+        signed = verify(self._token, Purpose.SESSION, value)
+        if signed is None or _has_expired(signed):
+            return (Validity.WRONG if signed is None else Validity.ENDED) if value else None
+        async with in_turn(request, snapshot) as db:
+            return Validity.ENDED if await run_in_threadpool(has_ended, db, signed.nonce) else Validity.VALID
 
-    def end_session(self, value: str) -> None:
-        """Sign a session out."""
-        self._end(verify(self._token, Purpose.SESSION, value))
+    async def end_session(self, request: Request) -> None:
+        """Sign the session of a request out."""
+        signed = verify(self._token, Purpose.SESSION, request.cookies.get(self.cookie, ""))
+        if signed and not _has_expired(signed):
+            await _end(request, signed)
 
-    def redeem(self, code: str) -> Validity:
-        """Check a one-time code and end it."""
+    async def redeem(self, request: Request, code: str) -> Validity:
+        """Check a one-time code and end it; of two requests with one code, only one gets VALID."""
         signed = verify(self._token, Purpose.CODE, code)
-        validity = self._check(signed)
-        self._end(signed)
-        return validity
-
-    def _check(self, signed: SignedValue | None) -> Validity:
         if signed is None:
             return Validity.WRONG
-        has_ended = signed.expires_at <= time.time() or signed.nonce in self._ended
-        return Validity.ENDED if has_ended else Validity.VALID
+        return Validity.VALID if not _has_expired(signed) and await _end(request, signed) else Validity.ENDED
 
-    def _end(self, signed: SignedValue | None) -> None:
-        now = time.time()
-        self._ended = {nonce: expires_at for nonce, expires_at in self._ended.items() if expires_at > now}
-        if signed and signed.expires_at > now:
-            self._ended[signed.nonce] = signed.expires_at
+
+def _has_expired(signed: SignedValue) -> bool:
+    return signed.expires_at <= time.time()
+
+
+async def _end(request: Request, signed: SignedValue) -> bool:
+    async with in_turn(request, transaction) as db:
+        return await run_in_threadpool(end, db, signed.nonce, signed.expires_at)

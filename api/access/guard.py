@@ -7,15 +7,17 @@ proxy can replace the `Host` header.
 import time
 from urllib.parse import urlsplit
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.access.credentials import Credentials, Validity
+from api.access.headers import holds_data
 from api.access.sign_in import SIGN_IN, SIGN_OUT, SignIn, client_address, end_session
 from api.access.sign_in_page import sign_in_page
 from api.access.throttle import Throttle
-from api.errors import ApiError, Forbidden, TooManyAttempts, Unauthorized, respond
+from api.errors import ApiError, Forbidden, NewerDatabase, TooManyAttempts, Unauthorized, respond, respond_to_outage
 from api.http.root_path import root_of
 
 OPEN_PATHS = {"/api/v1/health", "/api/v1/ready"}  # for load balancers and health checks
@@ -40,23 +42,29 @@ class AccessMiddleware:
         if response is None and scope["path"] in (SIGN_IN, SIGN_OUT):
             response = await self._sign_in.respond(request)
         if response is None:
-            validity = self._check(request)
-            is_open = validity is not Validity.WRONG and scope["path"] in OPEN_PATHS
-            if validity is not Validity.VALID and not is_open:
-                response = self._refuse(request, validity)
+            validity, response = await self._answer(request)
             scope = {**scope, HAS_ACCESS_KEY: validity is Validity.VALID}
         await (response or self.app)(scope, receive, send)
 
-    def _check(self, request: Request) -> Validity | None:
+    async def _answer(self, request: Request) -> tuple[Validity | None, Response | None]:
+        """Return the validity of the request's credentials, and the response that refuses it; None if it goes on."""
+        path = request.scope["path"]
+        try:
+            validity = await self._check(request)
+        except (SQLAlchemyError, NewerDatabase) as error:
+            # a session that may have been signed out sees no data; the dashboard's own files tell of the outage
+            is_open = path in OPEN_PATHS or not holds_data(path)
+            return None, None if is_open else respond_to_outage(error)
+        is_open = validity is not Validity.WRONG and path in OPEN_PATHS
+        return validity, None if validity is Validity.VALID or is_open else self._refuse(request, validity)
+
+    async def _check(self, request: Request) -> Validity | None:
         """Return the validity of the request's best credential; None for a request without credentials."""
-        found = []
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        if scheme:
-            is_token = scheme.lower() == "bearer" and self._credentials.is_token(bearer.strip())
-            found.append(Validity.VALID if is_token else Validity.WRONG)
-        if session := request.cookies.get(self._credentials.cookie, ""):
-            found.append(self._credentials.check_session(session))
-        return min(found, default=None)
+        if scheme.lower() == "bearer" and self._credentials.is_token(bearer.strip()):
+            return Validity.VALID
+        of_session = await self._credentials.check_session(request)
+        return Validity.WRONG if scheme and of_session is None else of_session
 
     def _refuse(self, request: Request, validity: Validity | None) -> Response:
         error: ApiError = Unauthorized("the token is missing or wrong: send Authorization: Bearer TOKEN")

@@ -10,6 +10,11 @@ CONTENT_POLICY = (
 )
 
 
+def holds_data(path: str) -> bool:
+    """Return whether responses at the path hold data of the service; others are the dashboard's own files."""
+    return path.startswith("/api/") or path == "/metrics"
+
+
 def security_headers(path: str) -> dict[str, str]:
     """Return the security headers of a response at the path; a response may replace one."""
     headers = {
@@ -18,8 +23,7 @@ def security_headers(path: str) -> dict[str, str]:
         "Referrer-Policy": "same-origin",
         "X-Content-Type-Options": "nosniff",
     }
-    holds_data = path.startswith("/api/") or path == "/metrics"
-    return {**headers, "Cache-Control": "no-store"} if holds_data else headers
+    return {**headers, "Cache-Control": "no-store"} if holds_data(path) else headers
 
 
 class SecurityHeadersMiddleware:

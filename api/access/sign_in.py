@@ -4,13 +4,14 @@ import re
 import time
 from urllib.parse import parse_qsl
 
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from api.access.credentials import Credentials, Validity
 from api.access.sign_in_page import sign_in_page
 from api.access.throttle import Throttle
-from api.errors import ApiError, TooLarge, TooManyAttempts, respond
+from api.errors import ApiError, TooLarge, TooManyAttempts, respond, respond_to_outage
 from api.http.root_path import root_of
 
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
@@ -31,21 +32,24 @@ class SignIn:
             return sign_in_page("/", root=root, status=200)
         if method != "POST":
             return Response(status_code=405, headers={"Allow": "POST" if path == SIGN_OUT else "GET, HEAD, POST"})
-        if path == SIGN_OUT:
-            return self._sign_out(request)
         try:
-            form = await _form(request)
-        except (ApiError, ClientDisconnect) as error:
-            return respond(error) if isinstance(error, ApiError) else Response(status_code=400)
-        return self._sign_in(request, form)
+            return await (self._sign_out(request) if path == SIGN_OUT else self._sign_in(request, await _form(request)))
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except SQLAlchemyError as error:
+            return respond_to_outage(error)
+        except ApiError as error:
+            return respond(error)
 
-    def _sign_in(self, request: Request, form: dict[str, str]) -> Response:
+    async def _sign_in(self, request: Request, form: dict[str, str]) -> Response:
         next_path, code, root = form.get("next") or "/", form.get("code", ""), root_of(request.scope)
         is_token = self._credentials.is_token(form.get("token", ""))
-        validity = Validity.VALID if is_token else self._credentials.redeem(code) if code else Validity.WRONG
+        validity = Validity.VALID if is_token else Validity.WRONG
+        if code and not is_token:
+            validity = await self._credentials.redeem(request, code)
         if validity is Validity.VALID:
             return self._begin_session(request, next_path)
-        if validity is Validity.ENDED and self._has_session(request):
+        if validity is Validity.ENDED and await self._credentials.check_session(request) is Validity.VALID:
             return _redirect(next_path)  # the same browser opens its link again
         if validity is Validity.ENDED:
             message = "The link has been used before or has expired."
@@ -56,10 +60,6 @@ class SignIn:
             return sign_in_page(next_path, root=root, status=error.status, message=told, headers=error.headers)
         wrong = "The link is not valid for this service." if code else "The token is wrong."
         return sign_in_page(next_path, root=root, status=401, message=wrong)
-
-    def _has_session(self, request: Request) -> bool:
-        session = request.cookies.get(self._credentials.cookie, "")
-        return self._credentials.check_session(session) is Validity.VALID
 
     def _begin_session(self, request: Request, next_path: str) -> Response:
         response = _redirect(next_path)
@@ -77,8 +77,8 @@ class SignIn:
         )
         return response
 
-    def _sign_out(self, request: Request) -> Response:
-        self._credentials.end_session(request.cookies.get(self._credentials.cookie, ""))
+    async def _sign_out(self, request: Request) -> Response:
+        await self._credentials.end_session(request)
         response = _redirect(SIGN_IN)
         end_session(response, self._credentials, request)
         return response

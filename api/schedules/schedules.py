@@ -4,15 +4,13 @@ from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
-from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
-from api.code.references import refuse_absent_code
 from api.database import Reading, Writing
 from api.errors import Conflict, Invalid, NotFound
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
-from api.lifecycle.submission import refuse_impossible
+from api.orders import error_of, folders_of
 from api.parameters import MAX_INTEGER, UserName
 from contract.api.schedules.schedules import (
     NewSchedule,
@@ -24,7 +22,11 @@ from contract.api.schedules.schedules import (
 )
 from contract.spec.artifacts.initial_weights import weight_sources
 from contract.spec.experiment import ExperimentSpec
-from contract.validation import ValidationIssue, issues_of
+from contract.validation import ValidationIssue
+from orders import acceptance
+from orders.checks.code import check_code
+from orders.checks.service import check_service
+from orders.refused import Refused
 from store.schedules import schedules
 from store.schedules.schedules import MAX_SCHEDULES
 from store.schedules.table import Schedule
@@ -43,12 +45,13 @@ class CheckedSchedule:
 
     def __init__(self, request: Request) -> None:
         self.new = body_of(NewSchedule, what="the schedule")(request)
-        try:
-            self.spec = ExperimentSpec.model_validate(self.new.experiment)
-        except ValidationError as error:
-            issues = [one.model_copy(update={"path": f"experiment.{one.path}"}) for one in issues_of(error)]
-            raise Invalid(NOT_VALID, issues) from error
-        refuse_absent_code(request, self.spec)
+        spec = acceptance.read_spec(self.new.experiment)
+        if isinstance(spec, Refused):
+            issues = [one.model_copy(update={"path": f"experiment.{one.path}"}) for one in spec.issues]
+            raise Invalid(NOT_VALID, issues)
+        self.spec = spec
+        if refused := check_code(request.app.state.engine, spec, folders_of(request).snapshots):
+            raise error_of(refused)
         if weight_sources(self.spec.points()):
             message = "the experiments of a schedule start from no other run's weights"
             raise Invalid(NOT_VALID, [ValidationIssue(path="experiment", message=message)])
@@ -74,7 +77,8 @@ def create_schedule(
 ) -> ScheduleView:
     """Store a schedule under a name of its own; its experiment is checked as at POST /experiments."""
     new, spec = checked.new, checked.spec
-    refuse_impossible(db, spec, force=False)
+    if refused := check_service(db, spec, force=False):
+        raise error_of(refused)
     if schedules.has_name(db, new.name):
         raise Conflict(f"there is a schedule with the name {new.name}")
     if schedules.count_schedules(db) >= MAX_SCHEDULES:

@@ -20,12 +20,12 @@ from benchmarks.scale.cluster import Testbed
 from contract.folder.events import Points, Resumed, Started, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
+from runfiles.event_lines import append_to
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store.metrics import curves
 from store.session import snapshot
 from store.tables import Run
-from trainers.progress.event_history import end_torn_line
 
 RANKS, STEPS, KILLS = 4, 250_000, 50
 DISK_MB, CHECKPOINT_EVERY, SEED = 256, 1_000, 14
@@ -115,10 +115,7 @@ class Trial:
         event = Started(
             attempt=attempt, at=time.time(), world=RANKS, hosts=["h"] * RANKS, device="cpu", steps=STEPS, versions={}
         )
-        file = os.open(self.folder.events, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        end_torn_line(file)
-        os.write(file, event.model_dump_json().encode() + b"\n")
-        os.close(file)
+        append_to(self.folder.events, event.model_dump_json().encode() + b"\n")
 
     def _fill_disk(self) -> None:
         """Let the disk be full for a while, to the last byte."""

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from contextlib import suppress
 
+from bigbatch.running.runfiles import torn_end
 from bigbatch.running.warning import warn_once
 
 MAX_WAITING_BYTES = 8 << 20
@@ -103,8 +104,7 @@ class LineFile:
             self._file = os.open(self.path, FLAGS, 0o644)
             status = os.fstat(self._file)
             self._identity = (status.st_dev, status.st_ino)
-        size = os.lseek(self._file, 0, os.SEEK_END)
-        return b"\n" if size and os.pread(self._file, 1, size - 1) != b"\n" else b""
+        return torn_end(self._file)
 
     def _is_own(self) -> bool:
         try:

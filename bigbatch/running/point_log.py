@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigbatch.running.environment import RunEnvironment
-from bigbatch.running.history import ResumptionFinder, read_last_step
 from bigbatch.running.line_file import LineFile
 from bigbatch.running.measurement import (
     MAX_NAME,
@@ -25,6 +24,7 @@ from bigbatch.running.measurement import (
     number_text,
     step_number,
 )
+from bigbatch.running.runfiles import ResumptionFinder, read_last_step
 from bigbatch.running.warning import warn_once
 
 MAX_NAMES = 10_000  # that are remembered as JSON

@@ -1,8 +1,5 @@
 """The folder of one run, the only interface of scheduler and jobs; the docstring of contract.folder lists its files."""
 
-import json
-import re
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,16 +24,15 @@ from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.volume.chunk_states import ChunkStates
 from contract.spec.any_run import AnyRun
 from contract.spec.run import RunSpec
+from runfiles import claim, names
 
-CLAIM_VISIBLE_S = 10.0  # longest time for which a shared file system may hide an existing claim
-UNREADABLE = "a job whose claim cannot be read"
+CLAIM_VISIBLE_S, UNREADABLE = claim.VISIBLE_S, claim.UNREADABLE
 ABANDONED = "nobody: its submission was given up"  # holder of an attempt that no job may carry out
 
 # The largest files that are read. A record is larger than 1 MB only in a run of some ten thousand ranks.
 SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
 RECORD_BYTES = 1 << 22  # a spec, the choices of `auto`, the bindings, the roster
-EVENTS, TIMES, LOG, POINTS = "events.jsonl", "times.csv", "out.log", "points"
-CLAIM_NAME, JOB_NAME = re.compile(r"([0-9]{1,9})\.json"), re.compile(r"[ -~]{1,300}")
+EVENTS, TIMES, LOG, POINTS = names.EVENTS, "times.csv", names.LOG, "points"
 EXIT_CODES = range(-255, 256)  # negative: a signal
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -90,19 +86,19 @@ class RunFolder:
         first attempt creates no log mark: file creation dominates the cost of preparing thousands of runs.
         """
         visibility.make_folder(self.path)
-        (self.path / "attempts").mkdir(exist_ok=True)
+        (self.path / names.ATTEMPTS).mkdir(exist_ok=True)
         text = to_json(spec, indent=2).decode()
         try:
-            write_new(self.path, "spec.json", text)  # no process reads the spec before the first submission
+            write_new(self.path, names.SPEC, text)  # no process reads the spec before the first submission
         except FileExistsError:  # an older process may have written a part of the file, or a late job may read the file
-            write_atomic(self.path, "spec.json", text)
+            write_atomic(self.path, names.SPEC, text)
         if attempt > 1:
             with suppress(FileExistsError):
                 write_new(self.path, _attempt_file(attempt, "log"), str(untrusted_file.size_of(self.path, LOG) or 0))
 
     def read_spec(self) -> RunSpec:
         """Return the spec of an engine run; raise OSError or ValidationError."""
-        return RunSpec.model_validate_json(untrusted_file.read_file(self.path, "spec.json", RECORD_BYTES))
+        return RunSpec.model_validate_json(untrusted_file.read_file(self.path, names.SPEC, RECORD_BYTES))
 
     def open_log(self) -> RegularFile:
         """Open the log for reading; raise FileNotFoundError, UnreadableFileError or another OSError."""
@@ -162,82 +158,75 @@ class RunFolder:
 
         Every rank may call this method: all ranks of the first job get that job's name, and so do all other ranks.
         """
-        if write_exclusive(self.path, _attempt_file(attempt, "json"), json.dumps({"job": job})):
+        if write_exclusive(self.path, _attempt_file(attempt, names.CLAIM), claim.text_of(job)):
             return job
-        until = time.monotonic() + CLAIM_VISIBLE_S
-        while (holder := self.read_claim(attempt)) in (None, UNREADABLE) and time.monotonic() < until:
-            if self._is_unreadable(attempt, "json"):
-                break  # a link or FIFO becomes no claim later
-            time.sleep(0.1)
-        return holder or UNREADABLE
+        return claim.await_holder(
+            lambda: self.read_claim(attempt), lambda: self._is_unreadable(attempt, names.CLAIM), CLAIM_VISIBLE_S
+        )
 
     def read_claim(self, attempt: int) -> str | None:
         """Return the job that holds `attempt`; None without a claim, UNREADABLE for a claim that cannot be read."""
         try:
-            holder = json.loads(self._read_attempt_file(attempt, "json"))["job"]
+            return claim.holder_in(self._read_attempt_file(attempt, names.CLAIM))
         except FileNotFoundError:
             return None
         except UnreadableFileError:  # not None: no job can claim the attempt, because the name exists
             return UNREADABLE
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return UNREADABLE  # after a power failure, or if NFS shows a new file as empty at first
-        return holder if isinstance(holder, str) and JOB_NAME.fullmatch(holder) else UNREADABLE
 
     def begun_at(self, attempt: int) -> float | None:
         """Return when the job of `attempt` first began, by its script's mark or its claim; the file server's clock."""
         begun = []
-        for kind in ("began", "json"):
+        for kind in ("began", names.CLAIM):
             with suppress(FileNotFoundError, UnreadableFileError, PermissionError):
                 begun.append(untrusted_file.stat_file(self.path, _attempt_file(attempt, kind)).st_mtime)
         return min(begun, default=None)
 
     def latest_attempt(self) -> int:
         """Return the number of the highest claimed attempt; 0 without one."""
-        names = untrusted_file.list_folder(self.path, "attempts")
-        return max((int(found[1]) for name in names if (found := CLAIM_NAME.fullmatch(name))), default=0)
+        return names.latest_attempt(untrusted_file.list_folder(self.path, names.ATTEMPTS))
 
     def write_rendezvous(self, attempt: int, point: RendezvousPoint) -> None:
         """Publish where rank 0 listens, and the attempt's secret, to processes of this user."""
-        write_atomic(self.path, _attempt_file(attempt, "rendezvous"), point.model_dump_json(), mode=0o600)
+        write_atomic(self.path, _attempt_file(attempt, names.RENDEZVOUS), point.model_dump_json(), mode=0o600)
 
     def read_rendezvous(self, attempt: int) -> RendezvousPoint | None:
         """Return where rank 0 listens and the secret; None before rank 0 has published them. May raise OSError."""
         with suppress(ValidationError):  # NFS may show a new file as empty at first
-            return self._read_if_exists(_attempt_file(attempt, "rendezvous"), RendezvousPoint)
+            return self._read_if_exists(_attempt_file(attempt, names.RENDEZVOUS), RendezvousPoint)
         return None
 
     def write_heartbeat(self, attempt: int) -> None:
         """Renew the attempt's heartbeat."""
-        untrusted_file.touch_file(self.path, _attempt_file(attempt, "beat"))
+        untrusted_file.touch_file(self.path, _attempt_file(attempt, names.BEAT))
 
     def read_heartbeat(self, attempt: int) -> Heartbeat | None:
         """Return the newest heartbeat of the attempt, None without a readable one."""
-        return heartbeat.read_heartbeat(self.path, _attempt_file(attempt, "beat"))
+        return heartbeat.read_heartbeat(self.path, _attempt_file(attempt, names.BEAT))
 
     def write_second_start(self, attempt: int, job: str) -> None:
         """Record that the cluster started the attempt's job again."""
-        write_atomic(self.path, _attempt_file(attempt, "again"), job)
+        write_atomic(self.path, _attempt_file(attempt, names.AGAIN), job)
 
     def has_started_again(self, attempt: int) -> bool:
         """Return whether the cluster started the attempt's job again, as after a requeue."""
-        return untrusted_file.size_of(self.path, _attempt_file(attempt, "again")) is not None
+        return untrusted_file.size_of(self.path, _attempt_file(attempt, names.AGAIN)) is not None
 
     def request_end(self, attempt: int, *, force: bool) -> None:
         """Request the end of an attempt in a shared job: TERM, or KILL with `force`."""
-        write_atomic(self.path, _attempt_file(attempt, "stop"), "KILL" if force else "TERM")
+        write_atomic(self.path, _attempt_file(attempt, names.REQUEST), "KILL" if force else "TERM")
 
     def read_end_request(self, attempt: int) -> str | None:
         """Return the request to end the attempt: TERM (save and end), KILL (end at once), or None."""
-        return self._text_if_exists(attempt, "stop")
+        return self._text_if_exists(attempt, names.REQUEST)
 
     def write_part_exit(self, attempt: int, status: int) -> None:
         """Store the exit code of an attempt in a shared job, unless an exit code is stored."""
-        write_exclusive(self.path, _attempt_file(attempt, "end"), str(status))
+        write_exclusive(self.path, _attempt_file(attempt, names.EXIT), str(status))
 
     def read_part_exit(self, attempt: int) -> int | None:
         """Return the exit code of an attempt in a shared job, None before its end."""
         try:
-            status = int(self._read_attempt_file(attempt, "end"))
+            status = int(self._read_attempt_file(attempt, names.EXIT))
         except (FileNotFoundError, UnreadableFileError, ValueError):  # NFS may show a new file as empty at first
             return None
         return status if status in EXIT_CODES else None
@@ -297,4 +286,4 @@ class RunFolder:
 
 
 def _attempt_file(attempt: int, suffix: str) -> str:
-    return f"attempts/{attempt}.{suffix}"
+    return f"{names.ATTEMPTS}/{names.name_of(attempt, suffix)}"

@@ -15,6 +15,7 @@ from scheduler.events.folder_state import FolderState
 from scheduler.events.losses import count_repeated, note_losses_of_folder, note_torn_line, note_tracker
 from scheduler.events.moments import Moments, end_of
 from scheduler.events.report import RunReport
+from scheduler.events.run_facts import facts_of, facts_of_job
 from scheduler.outcome.decide import Wait, decide, decide_on_event
 from scheduler.outcome.outputs import accepted_artifacts
 from scheduler.outcome.ran_for import observed_seconds, reported_seconds
@@ -115,8 +116,8 @@ def _apply_one(db: Session, run: Run, report: RunReport, latest: Newest, step: i
         else:
             at = moments.of_event(event.at)
         if isinstance(event, Finished | Failed | Paused | Stopped) and run.state in LIVE and job.ran_s is None:
-            job.ran_s = reported_seconds(job, event)
-        _carry_out(db, run, job, decide_on_event(run, job, event, report.outputs), at)
+            job.ran_s = reported_seconds(facts_of_job(job), event)
+        _carry_out(db, run, job, decide_on_event(facts_of(run, job), event, report.outputs), at)
     count_repeated(db, run, events)
     if not report.more:
         _end_by_evidence(db, run, job, report, moments)
@@ -128,11 +129,11 @@ def _end_by_evidence(db: Session, run: Run, job: Job, report: RunReport, moments
     """Carry out what follows from the end of the run's job, if that can be decided."""
     if report.evidence is None:
         return
-    outcome = decide(run, job, report.evidence)
+    outcome = decide(facts_of(run, job), report.evidence)
     if outcome and not isinstance(outcome, Wait):
         end = end_of(report.evidence, report.last_sign)
         job.is_gone = True
-        job.ran_s = observed_seconds(job, end) if job.ran_s is None else job.ran_s
+        job.ran_s = observed_seconds(facts_of_job(job), end) if job.ran_s is None else job.ran_s
         _carry_out(db, run, job, outcome, moments.of_end(end))
         note_torn_line(run, report)
 
@@ -151,7 +152,8 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None, at: dat
     columns: dict[str, Any] = {}
     if outcome.retry:
         if outcome.retry.resources:
-            run.spec = {**run.spec, "resources": {**run.spec["resources"], **outcome.retry.resources}}
+            resources = {**run.spec["resources"], **outcome.retry.resources}
+            runs.change_spec(db, run.id, {**run.spec, "resources": resources})
         need = need_of(read_run(run.spec), outcome.retry.excluded)
         not_before = now() + outcome.retry.wait
         columns = {"not_before": not_before, "excluded": outcome.retry.excluded, "need": need}

@@ -4,14 +4,14 @@ import re
 
 from contract.lifecycle.job_end import EndKind
 from scheduler.outcome.evidence import Evidence
-from store.tables import Job, Run
+from scheduler.outcome.facts import RunFacts
 
 OF_ITSELF = (EndKind.EXITED, EndKind.PART_EXITED)  # with exit code 0
 FINISHED = "finished"
 _KIND = re.compile(rb'"kind"\s*:\s*"([a-z]*)("?)')
 
 
-def is_done_without_report(run: Run, job: Job, evidence: Evidence) -> bool:
+def is_done_without_report(run: RunFacts, evidence: Evidence) -> bool:
     """Return whether nothing but the last line is missing: the job completed, and all steps are stored.
 
     A line that was another report than that of the end contradicts it, and so do fewer steps. A run whose number of
@@ -19,7 +19,7 @@ def is_done_without_report(run: Run, job: Job, evidence: Evidence) -> bool:
     """
     end = evidence.gone.end
     completed = end.kind is EndKind.COMPLETED or (end.kind in OF_ITSELF and end.exit_code == 0)
-    if evidence.damaged_end is None or job.reported_cause is not None or evidence.shows_failure or not completed:
+    if evidence.damaged_end is None or run.job.reported_cause is not None or evidence.shows_failure or not completed:
         return False
     kind = _KIND.search(evidence.damaged_end)
     if kind is None:

@@ -27,10 +27,10 @@ from scheduler.outcome.exit_cause import (
     reported_failure_cause,
     reported_pause_cause,
 )
+from scheduler.outcome.facts import RunFacts
 from scheduler.outcome.outputs import missing_output
 from scheduler.outcome.ran_for import reported_seconds
 from scheduler.outcome.retry import Outcome, decide_retry, refuse_retry
-from store.tables import Job, Run
 from store.transitions import JobExit, Transition
 
 
@@ -41,19 +41,19 @@ class Wait(NamedTuple):
 WAIT: Final = Wait()
 
 
-def decide(run: Run, job: Job, evidence: Evidence) -> Outcome | Wait | None:
-    """Return what follows from the end of a run's job; None if the run has ended already. `run.jobs` must be loaded."""
+def decide(run: RunFacts, evidence: Evidence) -> Outcome | Wait | None:
+    """Return what follows from the end of a run's job; None if the run has ended already."""
     if run.state not in LIVE:
         return None
-    if may_report_more(job, evidence):
+    if may_report_more(run.job, evidence):
         return WAIT
-    if is_done_without_report(run, job, evidence):
+    if is_done_without_report(run, evidence):
         return _decide_on_finish(run, evidence.outputs, ReportDamaged(steps=run.step))
-    cause = exit_cause(run, job, evidence)
-    return decide_retry(run, job, cause, _explain(run, job, evidence, cause), evidence.report)
+    cause = exit_cause(run, evidence)
+    return decide_retry(run, cause, _explain(run, evidence, cause), evidence.report)
 
 
-def decide_on_event(run: Run, job: Job, event: Event, outputs: OutputsRecord | None = None) -> Outcome | None:
+def decide_on_event(run: RunFacts, event: Event, outputs: OutputsRecord | None = None) -> Outcome | None:
     """Return what follows from an event that a run reports; None if nothing does. `outputs`: of a run that finished."""
     if event.attempt != run.attempt or run.state not in LIVE:
         return None
@@ -61,23 +61,23 @@ def decide_on_event(run: Run, job: Job, event: Event, outputs: OutputsRecord | N
         case Started() if run.state is State.PENDING:
             return Outcome(Transition(State.RUNNING))
         case Paused(step=step, reason=message) if run.stop_requested_at:
-            return decide_retry(run, job, ExitCause.PREEMPTED, RunPaused(step=step, message=message), None)
+            return decide_retry(run, ExitCause.PREEMPTED, RunPaused(step=step, message=message), None)
         case _ if run.state is State.PAUSED:
             return None  # its end is reported: repeated or followed by another report, the run waits for its job to end
         case Finished():
             return _decide_on_finish(run, outputs)
         case Failed():
-            return _decide_on_failure(run, job, event)
+            return _decide_on_failure(run, event)
         case Stopped(signal=signal) if not run.stop_requested_at:
             return Outcome(Transition(State.PAUSED, RunStopped(signal=signal), reported_cause=ExitCause.PREEMPTED))
         case Paused(step=step, reason=message):
-            cause = reported_pause_cause(run, job, event)
-            reason = RunPaused(step=step, message=message, cause=cause, trained_s=reported_seconds(job, event))
+            cause = reported_pause_cause(run, event)
+            reason = RunPaused(step=step, message=message, cause=cause, trained_s=reported_seconds(run.job, event))
             return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
     return None
 
 
-def _decide_on_finish(run: Run, record: OutputsRecord | None, damaged: ReportDamaged | None = None) -> Outcome:
+def _decide_on_finish(run: RunFacts, record: OutputsRecord | None, damaged: ReportDamaged | None = None) -> Outcome:
     """End the run. It fails without an output of its spec: a program that ended well would leave it out again."""
     reason = missing_output(run.spec.get("outputs") or {}, record)
     if reason is not None:
@@ -85,20 +85,20 @@ def _decide_on_finish(run: Run, record: OutputsRecord | None, damaged: ReportDam
     return Outcome(Transition(State.DONE, damaged, JobExit(ExitCause.DONE, damaged)))
 
 
-def _decide_on_failure(run: Run, job: Job, failed: Failed) -> Outcome:
+def _decide_on_failure(run: RunFacts, failed: Failed) -> Outcome:
     """End the run, or pause it until its job has ended if it may be retried."""
-    cause, reason = reported_failure_cause(job, failed.failure), _run_failed(failed)
+    cause, reason = reported_failure_cause(run.job, failed.failure), _run_failed(failed)
     may_retry = cause is SUSPECTED or refuse_retry(run, cause, reason) is None
     if may_retry and not run.stop_requested_at:
         return Outcome(Transition(State.PAUSED, reason, reported_cause=cause))
-    return decide_retry(run, job, cause, reason, None)
+    return decide_retry(run, cause, reason, None)
 
 
 def _run_failed(failed: Failed) -> RunFailed:
     return RunFailed(message=failed.reason, failure=failed.failure)
 
 
-def _explain(run: Run, job: Job, evidence: Evidence, cause: ExitCause) -> Ending:
+def _explain(run: RunFacts, evidence: Evidence, cause: ExitCause) -> Ending:
     """Return what is known of the end of a job whose run reported none itself."""
     if evidence.rank_failure is not None and cause is not ExitCause.CANCELLED:  # ranks fail because the job is ended
         return RankFailed(message=evidence.rank_failure, failure=evidence.rank_failure_kind)
@@ -117,6 +117,6 @@ def _explain(run: Run, job: Job, evidence: Evidence, cause: ExitCause) -> Ending
     if evidence.claim is Claim.HELD:
         free = None if evidence.failure else evidence.free_bytes
         return JobEnded(end=end, begun=Begun.CLAIMED, failure=evidence.failure, free_bytes=free)
-    if evidence.claim is Claim.ABANDONED and job.pack_member is not None:
+    if evidence.claim is Claim.ABANDONED and run.job.pack_member is not None:
         return JobEnded(end=end, begun=Begun.PART_NEVER)
     return JobEnded(end=end, begun=Begun.NEVER, failure=evidence.failure)

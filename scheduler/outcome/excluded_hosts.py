@@ -7,20 +7,20 @@ from contract.api.cluster_report import ClusterReport, Node
 from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
 from scheduler.clusters.slurm.job_ids import parse_hosts
-from store.tables import Job, Run
+from scheduler.outcome.facts import RunFacts
 
 OUT_OF_SERVICE = ("down", "drain", "fail", "error", "unknown", "reboot")
 CONJUNCTION = re.compile(r"[\w.&-]+")  # a constraint that asks for all its features; any other one counts as none
 
 
-def next_excluded(run: Run, job: Job, report: ClusterReport | None, *, a_host_failed: bool) -> list[str]:
+def next_excluded(run: RunFacts, report: ClusterReport | None, *, a_host_failed: bool) -> list[str]:
     """Return the hosts to exclude, the newest at the end; where too few hosts would remain, the oldest return.
 
     Slurm refuses a job that excludes all hosts, and a job that waits for its own exclusions might wait for ever.
     """
     if not (a_host_failed or run.excluded):
         return []
-    failed = failed_hosts(job.hosts, report) if a_host_failed else []
+    failed = failed_hosts(run.job.hosts, report) if a_host_failed else []
     hosts = [*(host for host in run.excluded if host not in failed), *failed]
     need = read_run(run.spec).resources
     if isinstance(need, Slurm):  # Slurm refuses a job that asks for a host and excludes it

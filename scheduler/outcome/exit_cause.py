@@ -12,8 +12,8 @@ from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
 from scheduler.outcome.evidence import Claim, Evidence, left_by_itself
 from scheduler.outcome.excluded_hosts import failed_hosts
+from scheduler.outcome.facts import JobFacts, RunFacts
 from scheduler.outcome.ran_for import reported_seconds
-from store.tables import Job, Run
 
 LINGER = timedelta(seconds=60)  # for so long a shared file system may not show what a node has written
 IMPRECISE = (ExitCause.DONE, ExitCause.FAILURE, ExitCause.LOST)  # the run's own report is more precise
@@ -42,9 +42,9 @@ def may_report_more(job: _Reporting, evidence: Evidence) -> bool:
     return left_by_itself(evidence.gone) and not evidence.shows_failure
 
 
-def exit_cause(run: Run, job: Job, evidence: Evidence) -> ExitCause:
+def exit_cause(run: RunFacts, evidence: Evidence) -> ExitCause:
     """Return the cluster's cause where that is precise, else the run's own."""
-    cause = evidence.gone.cause
+    job, cause = run.job, evidence.gone.cause
     if cause is ExitCause.FAILURE and evidence.has_started_again:
         return ExitCause.PREEMPTED  # the job was requeued; that it left at its second start is no failure
     if evidence.claim is Claim.ABANDONED:
@@ -62,7 +62,7 @@ def exit_cause(run: Run, job: Job, evidence: Evidence) -> ExitCause:
     return ExitCause.FAILURE if cause is ExitCause.DONE else cause
 
 
-def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
+def reported_failure_cause(job: JobFacts, kind: FailureKind | None) -> ExitCause:
     """Return the cause that a run's own report of a failure stands for."""
     # a program reports only that a rank left with an error, perhaps because it lost the ranks of a host that failed
     if kind in (FailureKind.COLLECTIVE_TIMEOUT, FailureKind.UNKNOWN) and len(job.hosts) > 1:
@@ -70,7 +70,7 @@ def reported_failure_cause(job: Job, kind: FailureKind | None) -> ExitCause:
     return ExitCause.OUT_OF_MEMORY if kind is FailureKind.OUT_OF_MEMORY else ExitCause.FAILURE
 
 
-def reported_pause_cause(run: Run, job: Job, paused: Paused) -> ExitCause:
+def reported_pause_cause(run: RunFacts, paused: Paused) -> ExitCause:
     """Return why a run paused: SIGUSR2 in a job that is about to reach its time limit is the warning of the limit.
 
     Some clusters warn of a preemption by the same signal.
@@ -79,6 +79,6 @@ def reported_pause_cause(run: Run, job: Job, paused: Paused) -> ExitCause:
     if paused.signal != "SIGUSR2" or not isinstance(need, Slurm):
         return ExitCause.PREEMPTED
     warned = timedelta(minutes=need.minutes, seconds=-time_limit_warning_s(need.minutes))
-    trained_s = reported_seconds(job, paused)
+    trained_s = reported_seconds(run.job, paused)
     is_due = trained_s is None or timedelta(seconds=trained_s) + STARTUP >= warned
     return ExitCause.TIME_LIMIT if is_due else ExitCause.PREEMPTED

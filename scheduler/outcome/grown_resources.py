@@ -8,10 +8,10 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.spec.any_run import read_run
 from contract.spec.checks.cluster import partition_limits
 from contract.spec.resources import Slurm
-from store.tables import Run
+from scheduler.outcome.facts import RunFacts
 
 
-def grow_resources(run: Run, cause: ExitCause, report: ClusterReport | None) -> dict[str, Any]:
+def grow_resources(run: RunFacts, cause: ExitCause, report: ClusterReport | None) -> dict[str, Any]:
     """Return the fields of the resources that change for the next attempt, with their new values; empty for none."""
     spec = read_run(run.spec)
     need, growth = spec.resources, spec.retries.growth(cause)

@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from contract.folder.events import Failed, Finished, Paused, Stopped
-from store.tables import Job
+from scheduler.outcome.facts import JobFacts
 
 End = Finished | Failed | Paused | Stopped  # the events that end an attempt
 
 
-def reported_seconds(job: Job, end: End) -> float | None:
+def reported_seconds(job: JobFacts, end: End) -> float | None:
     """Return for how long an attempt ran that reports its end; None if that is not known.
 
     A job of an earlier version reports moments alone, which a clock that was set back makes worthless.
@@ -18,7 +18,7 @@ def reported_seconds(job: Job, end: End) -> float | None:
     return _not_negative(end.at + job.clock_shift_s - job.started_at.timestamp())
 
 
-def observed_seconds(job: Job, end: datetime | None) -> float | None:
+def observed_seconds(job: JobFacts, end: datetime | None) -> float | None:
     """Return for how long an attempt ran that reported no end; `end`: by its cluster or its last sign of life."""
     if job.started_at is None or end is None:
         return None

@@ -25,9 +25,9 @@ from contract.lifecycle.reason import (
 from contract.lifecycle.state import State
 from contract.spec.retry import RetryPolicy
 from scheduler.outcome.excluded_hosts import next_excluded
+from scheduler.outcome.facts import RunFacts
 from scheduler.outcome.grown_resources import grow_resources
 from scheduler.outcome.time_limit import refuse_after_time_limit
-from store.tables import Job, Run
 from store.transitions import JobExit, Transition
 
 WITHOUT_DELAY = (ExitCause.PREEMPTED, ExitCause.TIME_LIMIT)  # the cluster's own queue delays these
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     retry: Retry | None = None
 
 
-def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: ClusterReport | None) -> Outcome:
+def decide_retry(run: RunFacts, cause: ExitCause, why: Ending, report: ClusterReport | None) -> Outcome:
     """Return the outcome of an attempt that ended for `cause`. A paused run's own account comes before `why`."""
     ending = _own_account(run, why) or why
     if cause is ExitCause.CANCELLED:
@@ -57,7 +57,7 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
     if run.stop_requested_at and run.stop_source is StopSource.SHUTDOWN:
         suspended = Suspended(after=ending, attempt=run.attempt + 1)
         transition = Transition(State.QUEUED, suspended, JobExit(ExitCause.SHUTDOWN, ending))
-        return Outcome(transition, Retry(timedelta(0), run.excluded, ends_request=True))
+        return Outcome(transition, Retry(timedelta(0), list(run.excluded), ends_request=True))
     if run.stop_requested_at:
         source = run.stop_source or StopSource.USER
         exit_ = JobExit(ExitCause.CANCELLED, ending)
@@ -69,13 +69,13 @@ def decide_retry(run: Run, job: Job, cause: ExitCause, why: Ending, report: Clus
         return Outcome(Transition(State.FAILED, refusal, exit_))
     is_restart = cause is ExitCause.LOST and run.cluster == "local"  # of this machine, which has room at once
     wait_s = 0.0 if cause in WITHOUT_DELAY or is_restart else _policy(run).delay_s(_count(run, cause))
-    excluded = next_excluded(run, job, report, a_host_failed=cause is ExitCause.NODE_FAILURE)
+    excluded = next_excluded(run, report, a_host_failed=cause is ExitCause.NODE_FAILURE)
     grown = grow_resources(run, cause, report)
     transition = Transition(State.QUEUED, Retried(after=ending, attempt=run.attempt + 1, **grown), exit_)
     return Outcome(transition, Retry(timedelta(seconds=wait_s), excluded, resources=grown))
 
 
-def _own_account(run: Run, why: Ending) -> Ending | None:
+def _own_account(run: RunFacts, why: Ending) -> Ending | None:
     """Return what a paused run reported of its end; None without a report, or where the cluster says more."""
     if run.state is not State.PAUSED:
         return None
@@ -85,14 +85,14 @@ def _own_account(run: Run, why: Ending) -> Ending | None:
     return run.reason if isinstance(run.reason, RunPaused | RunFailed | FreeText) else None
 
 
-def _cancellation(run: Run, why: Ending) -> Ending:
+def _cancellation(run: RunFacts, why: Ending) -> Ending:
     """Return that the job was cancelled in the cluster; a pause of the run is only what followed from it."""
     if isinstance(why, JobEnded) and isinstance(run.reason, RunPaused) and run.state is State.PAUSED:
         return why.model_copy(update={"paused_step": run.reason.step, "failure": None})
     return why
 
 
-def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
+def refuse_retry(run: RunFacts, cause: ExitCause, ending: Ending) -> Reason | None:
     """Return why the run is not retried; None if it is."""
     before, most = _count(run, cause), _policy(run).max_retries(cause)
     if before >= most:
@@ -102,10 +102,10 @@ def refuse_retry(run: Run, cause: ExitCause, ending: Ending) -> Reason | None:
     return refuse_after_time_limit(run, ending, most - before)
 
 
-def _count(run: Run, cause: ExitCause) -> int:
+def _count(run: RunFacts, cause: ExitCause) -> int:
     """Return how many attempts before the current one ended for `cause`, since somebody last asked for a start."""
     return sum(job.exit_cause == cause and run.retries_after < job.attempt < run.attempt for job in run.jobs)
 
 
-def _policy(run: Run) -> RetryPolicy:
+def _policy(run: RunFacts) -> RetryPolicy:
     return RetryPolicy.model_validate(run.spec.get("retries", {}))

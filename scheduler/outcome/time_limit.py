@@ -6,12 +6,12 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Ending, LimitTooShort, NoProgress, RunPaused
 from contract.spec.any_run import read_run
 from contract.spec.resources import Slurm
-from store.tables import Job, Run
+from scheduler.outcome.facts import JobFacts, RunFacts
 
 LEAST_SHARE = 0.1  # of the limit that an attempt trains; less in two attempts in a row: start-up takes the time
 
 
-def refuse_after_time_limit(run: Run, ending: Ending, retries_left: int) -> NoProgress | LimitTooShort | None:
+def refuse_after_time_limit(run: RunFacts, ending: Ending, retries_left: int) -> NoProgress | LimitTooShort | None:
     """Return why another attempt of a run at its time limit would not help; None if it may.
 
     One slow start proves nothing, so an attempt is compared with the latest one before that ended for the same cause.
@@ -31,7 +31,7 @@ def refuse_after_time_limit(run: Run, ending: Ending, retries_left: int) -> NoPr
 
 
 def _too_short(
-    run: Run, ending: Ending, latest: Job, reached: tuple[int, int], retries_left: int
+    run: RunFacts, ending: Ending, latest: JobFacts, reached: tuple[int, int], retries_left: int
 ) -> LimitTooShort | None:
     resources = read_run(run.spec).resources
     if not isinstance(resources, Slurm):
@@ -50,13 +50,13 @@ def _too_short(
     )
 
 
-def _step_before(run: Run, attempt: int) -> int:
+def _step_before(run: RunFacts, attempt: int) -> int:
     """Return the step at which an attempt began, as far as it is stored: where the one before it ended."""
     earlier = [job for job in run.jobs if job.attempt < attempt]
     return _reached(max(earlier, key=lambda job: job.attempt)) or 0 if earlier else 0
 
 
-def _reached(job: Job) -> int | None:
+def _reached(job: JobFacts) -> int | None:
     return job.exit_step if job.reached_step is None else job.reached_step
 
 

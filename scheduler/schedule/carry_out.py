@@ -2,33 +2,23 @@
 
 from datetime import datetime
 
-from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.schedule import Overlap, StartStatus
 from contract.spec.experiment import ExperimentSpec
-from contract.validation import issues_of
+from orders import acceptance
+from orders.refused import Refused
 from scheduler.schedule.decide import Due
-from store import runs
 from store.schedules import schedules
 from store.schedules.table import Schedule, ScheduleStart
 
 GOING = "the last experiment had not ended"
 
 
-class PreparedSpec:
-    """The spec of a schedule, checked outside any transaction: a large grid takes seconds."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.spec: ExperimentSpec | None = None
-        self.message = ""
-        try:
-            self.spec = ExperimentSpec.model_validate(schedule.spec)
-        except ValidationError as error:  # of an earlier version of the service
-            self.message = "; ".join(f"{issue.path}: {issue.message}" for issue in issues_of(error))
+Prepared = ExperimentSpec | Refused  # what `acceptance.check` made of the spec of a schedule, before the transaction
 
 
-def start_moments(db: Session, read: Schedule, due: Due, prepared: PreparedSpec) -> bool:
+def start_moments(db: Session, read: Schedule, due: Due, prepared: Prepared) -> bool:
     """Carry out what is due of a schedule; return False if it has changed since it was read."""
     schedule = schedules.lock(db, read.id, read.version)
     if schedule is None or schedule.paused_at is not None:
@@ -41,7 +31,7 @@ def start_moments(db: Session, read: Schedule, due: Due, prepared: PreparedSpec)
     return True
 
 
-def start_once(db: Session, schedule: Schedule, key: str, prepared: PreparedSpec) -> None:
+def start_once(db: Session, schedule: Schedule, key: str, prepared: Prepared) -> None:
     """Carry out one start of a locked schedule, unless it was carried out before."""
     if not schedules.add_start(db, schedule, key):
         return
@@ -59,7 +49,7 @@ def _is_first(db: Session, schedule: Schedule, start: ScheduleStart) -> bool:
     return first is None or first.key == start.key
 
 
-def start_waiting(db: Session, read: Schedule, prepared: PreparedSpec) -> bool:
+def start_waiting(db: Session, read: Schedule, prepared: Prepared) -> bool:
     """Carry out the oldest start that waits, if the last experiment has ended; return whether one was."""
     schedule = schedules.lock(db, read.id, read.version)
     if schedule is None or schedule.paused_at is not None or schedules.is_going(db, schedule):
@@ -71,16 +61,14 @@ def start_waiting(db: Session, read: Schedule, prepared: PreparedSpec) -> bool:
     return True
 
 
-def create_experiment(db: Session, schedule: Schedule, start: ScheduleStart, prepared: PreparedSpec) -> None:
-    """Create the experiment of a start of a locked schedule."""
-    if prepared.spec is None:
-        schedules.settle(db, start, StartStatus.FAILED, message=prepared.message)
-        return
-    key = schedules.experiment_key(schedule, start.key)
-    experiment_id = schedules.made_before(db, key)
-    if experiment_id is None:
-        experiment_id, _ = runs.create(db, prepared.spec, key=key, owner=schedule.owner)
-    schedules.settle(db, start, StartStatus.CREATED, experiment_id=experiment_id)
+def create_experiment(db: Session, schedule: Schedule, start: ScheduleStart, prepared: Prepared) -> None:
+    """Create the experiment of a start of a locked schedule; a start whose experiment is refused has failed."""
+    asked = acceptance.Request(schedules.experiment_key(schedule, start.key), schedule.owner)
+    answer = prepared if isinstance(prepared, Refused) else acceptance.store(db, prepared, asked)
+    if isinstance(answer, Refused):
+        schedules.settle(db, start, StartStatus.FAILED, message=answer.reason)
+    else:
+        schedules.settle(db, start, StartStatus.CREATED, experiment_id=answer.experiment_id)
 
 
 def moment_key(moment: datetime) -> str:

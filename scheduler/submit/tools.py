@@ -1,6 +1,10 @@
 """The tools of program runs on the shared file system: the agent, and the part of `bigbatch` that scripts import.
 
+Both use `runfiles`. It is not in the folder `python`, which is on the path of the programs: a program may have a module
+of this name.
+
 RUNS/.tools/HASH/agent                   the agent, started as `python RUNS/.tools/HASH/agent FOLDER`
+RUNS/.tools/HASH/runfiles                what the agent and scripts do in a run's folder
 RUNS/.tools/HASH/python/bigbatch         `import bigbatch` of the programs
 RUNS/.tools/HASH/python/sitecustomize.py the start-up hook of Python programs
 
@@ -30,6 +34,7 @@ FOLDER_MODE = 0o755
 TRIES = 3  # several workers may write a version at the same time
 UNUSED_S = 366 * 86_400.0  # the longest time limit of a job is a year
 USED_S = 86_400.0  # between two renewals of a version's time stamp
+JOB = ("agent", "runfiles")
 LIGHT = (
     "bigbatch/__init__.py",
     "bigbatch/wandb.py",
@@ -41,7 +46,7 @@ LIGHT = (
 @cache
 def _files() -> tuple[tuple[str, bytes], ...]:
     """Return the path of each tool below RUNS/.tools/HASH, and its content."""
-    found = {f"agent/{path.relative_to(SOURCE / 'agent')}": path for path in sorted((SOURCE / "agent").rglob("*.py"))}
+    found = {str(path.relative_to(SOURCE)): path for name in JOB for path in _python_files(SOURCE / name)}
     for name in LIGHT:
         found |= {f"python/{path.relative_to(SOURCE)}": path for path in _python_files(SOURCE / name)}
     start_up = SOURCE / "bigbatch" / "injected" / "sitecustomize.py"

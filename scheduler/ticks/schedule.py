@@ -2,8 +2,9 @@
 
 import logging
 
+from orders import acceptance
 from scheduler.context import Context
-from scheduler.schedule.carry_out import PreparedSpec, start_moments, start_once, start_waiting
+from scheduler.schedule.carry_out import Prepared, start_moments, start_once, start_waiting
 from scheduler.schedule.decide import due_starts
 from scheduler.schedule.files import FileOutsideError, file_version
 from store.schedules import schedules
@@ -32,11 +33,16 @@ def schedule(context: Context) -> None:
         raise ExceptionGroup("some schedules could not be carried out", faults)
 
 
+def _prepare(context: Context, one: Schedule) -> Prepared:
+    """Check the experiment of a schedule as POST /experiments does; the caller holds no transaction."""
+    return acceptance.check(context.engine, one.spec, context.folders)
+
+
 def _start_moments(context: Context, one: Schedule) -> None:
     assert one.cron is not None
     assert one.next_at is not None
     due = due_starts(one.cron, one.time_zone, one.missed, one.next_at, now())
-    prepared = PreparedSpec(one)
+    prepared = _prepare(context, one)
     with transaction(context.engine) as db:
         start_moments(db, one, due, prepared)
 
@@ -56,7 +62,7 @@ def _look_at_file(context: Context, one: Schedule) -> None:
     with snapshot(context.engine) as db:
         if schedules.has_start(db, one.id, version):
             return
-    prepared = PreparedSpec(one)
+    prepared = _prepare(context, one)
     with transaction(context.engine) as db:
         locked = schedules.lock(db, one.id, one.version)
         if locked is not None and locked.paused_at is None:
@@ -64,6 +70,9 @@ def _look_at_file(context: Context, one: Schedule) -> None:
 
 
 def _start_waiting(context: Context, one: Schedule) -> None:
-    prepared = PreparedSpec(one)
+    with snapshot(context.engine) as db:
+        if schedules.is_going(db, one):
+            return
+    prepared = _prepare(context, one)
     with transaction(context.engine) as db:
         start_waiting(db, one, prepared)

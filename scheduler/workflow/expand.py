@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from contract.lifecycle.step import ConditionFalse, EmptyList, StepReason, StepState
-from contract.spec.artifacts.initial_weights import WeightSource, resolve_weights, weight_sources
 from contract.spec.grid.grid import Grid
 from contract.spec.grid.step_grid import Points, StepGrid
 from contract.spec.steps.condition import failed_comparison, parse_condition, references_in
@@ -12,10 +11,10 @@ from contract.spec.steps.fill import COMMAND, ValueOf, fill, fill_run
 from contract.spec.steps.reference import Reference, ReferenceIssue, Wanted, find_references, parse_reference
 from contract.spec.steps.step import StepSpec
 from contract.validation import ValidationIssue
+from orders.checks.initial_weights import find_weights
 from scheduler.context import Context
 from scheduler.workflow.lists import checked, read_list
 from scheduler.workflow.resolve import Chosen, FolderOf, NotResolvedError, choose_all, value_of
-from store.artifacts.holders import holders_of
 from store.session import snapshot
 from store.steps.creation import specs_of
 
@@ -110,13 +109,7 @@ def _filled(path: str, values: list[Any], lookup: ValueOf) -> list[Any]:
 
 def _with_weights(context: Context, points: Points) -> Points:
     """Return the points with the folders and checkpoints of their initial weights; raise NotResolvedError."""
-    wanted = weight_sources(points)
-    if not wanted:
-        return points
-    with snapshot(context.engine) as db:
-        holders = holders_of(db, wanted)
-    sources = {id_: WeightSource.read(context.folder_of(one).path, one.spec) for id_, one in holders.items()}
-    found, issues = resolve_weights(points, sources)
+    found, issues = find_weights(context.engine, points, context.runs_folder)
     if issues:
         raise NotResolvedError(describe_issues([issue for _, issue in issues]))
     return found

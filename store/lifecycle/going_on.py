@@ -1,7 +1,7 @@
 """Ended runs that go on: retried, or extended by epochs. They are queued again as the same run."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm import Session
@@ -16,7 +16,6 @@ from store import runs, transitions
 from store.artifacts.contents import with_hashes
 from store.lifecycle.new_runs import need_of
 from store.locks import lock_runs
-from store.run_table.spec_fields import replace_run_fields
 from store.steps.transitions import go_on
 from store.tables import IS_CURRENT, Job, Run
 
@@ -57,11 +56,11 @@ def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
     """Queue a locked run that is done with a spec of more epochs."""
     removed = run.points_removed_at is not None
     reason = ExtensionRequested(by=by, points_removed=removed, epochs=spec.epochs)
-    columns: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "steps": spec.steps}
-    (document,) = with_hashes(db, [columns["spec"]])
-    columns["reuse_key"] = reuse_key(spec, run.input_hashes or {}, document)
+    document = spec.model_dump(mode="json")
+    (hashed,) = with_hashes(db, [document])
+    columns = {"steps": spec.steps, "reuse_key": reuse_key(spec, run.input_hashes or {}, hashed)}
     transitions.queue_ended(db, [run.id], State.DONE, reason, columns)
-    replace_run_fields(db, run, columns["spec"])
+    runs.change_spec(db, run.id, document)
     _forget_exclusions(db, [run.id])
     go_on(db, [run.id], StepGoesOn(by=by))
 
@@ -70,9 +69,9 @@ def _accept_new_data(db: Session, run_ids: Sequence[int]) -> None:
     for run in db.scalars(select(Run).where(Run.id.in_(run_ids))):
         spec = read_run(run.spec)
         if isinstance(spec, RunSpec) and not spec.checkpoint.accept_new_data:
-            run.spec = {**run.spec, "checkpoint": {**spec.checkpoint.model_dump(mode="json"), "accept_new_data": True}}
+            checkpoint = {**spec.checkpoint.model_dump(mode="json"), "accept_new_data": True}
+            runs.change_spec(db, run.id, {**run.spec, "checkpoint": checkpoint})
             run.reuse_key = None  # its result is no longer that of its spec alone
-            replace_run_fields(db, run, run.spec)
 
 
 def _forget_exclusions(db: Session, run_ids: Sequence[int]) -> None:

@@ -46,10 +46,10 @@ def add_run_fields(db: Session, base: Mapping[str, Any], specs: Mapping[int, Map
     _insert(db, RunField, "run_id", [(run_id, different_leaves(spec, base)) for run_id, spec in specs.items()])
 
 
-def replace_run_fields(db: Session, run: Run, spec: Mapping[str, Any]) -> None:
+def replace_run_fields(db: Session, run: Run) -> None:
     """Store the fields of a run whose spec has changed."""
     remove_run_fields(db, run.id)
-    add_run_fields(db, base_of(db.get_one(Experiment, run.experiment_id)), {run.id: spec})
+    add_run_fields(db, base_of(db.get_one(Experiment, run.experiment_id)), {run.id: run.spec})
 
 
 def remove_run_fields(db: Session, run_id: int) -> None:

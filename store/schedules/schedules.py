@@ -12,7 +12,7 @@ from contract.lifecycle.schedule import StartStatus
 from store.metrics.insert import insert_into
 from store.notify.progress import read_progress
 from store.schedules.table import Schedule, ScheduleCode, ScheduleStart
-from store.tables import Experiment, now
+from store.tables import now
 
 MAX_SCHEDULES = 500
 MAX_MESSAGE = 2_000
@@ -133,11 +133,6 @@ def starts_of(db: Session, schedule_id: int, limit: int) -> Sequence[ScheduleSta
 def experiment_key(schedule: Schedule, start: str) -> str:
     """Return the key under which the experiment of a start is stored: no second one can have it."""
     return f"schedule:{schedule.key}:{start}"
-
-
-def made_before(db: Session, key: str) -> int | None:
-    """Return the experiment that has a key."""
-    return db.scalar(select(Experiment.id).where(Experiment.key == key))
 
 
 def any_due(at: BindParameter[datetime]) -> ColumnElement[bool]:

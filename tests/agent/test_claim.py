@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.folder.claim import ClaimRefused, claim_attempt, job_name
 from agent.folder.run_folder import RunFolder as AgentFolder
-from contract.folder.job_identity import is_another_start
+from runfiles.claim import ClaimRefused, claim_attempt
+from runfiles.job_name import is_another_start, slurm_job
 from tests.testing.programs import program_folder
 
 JOB = {"SLURM_JOB_ID": "77", "SLURM_PROCID": "0"}
@@ -19,8 +19,8 @@ def test_a_second_start_of_a_job_does_not_repeat_its_attempt(
 ) -> None:
     """Forces the fault: a controller that lost its state starts the job anew, perhaps without counting a restart."""
     folder = program_folder(tmp_path, "true")
-    first = job_name({**JOB, **more, "BIGBATCH_START": "1-2"}, is_slurm=True)
-    second = job_name({**JOB, **more, **again}, is_slurm=True)
+    first = slurm_job({**JOB, **more, "BIGBATCH_START": "1-2"})
+    second = slurm_job({**JOB, **more, **again})
     assert claim_attempt(AgentFolder(folder.path), 1, job=first) == 1
     assert claim_attempt(AgentFolder(folder.path), 1, job=first) == 1, "another rank of the same start"
     with pytest.raises(ClaimRefused, match="belongs to job"):
@@ -32,7 +32,7 @@ def test_a_second_start_of_a_job_does_not_repeat_its_attempt(
 @pytest.mark.parametrize("other", [{"SLURM_JOB_ID": "78"}, {"SLURM_STEP_ID": "1"}])
 def test_another_job_or_step_is_no_second_start(tmp_path: Path, other: dict[str, str]) -> None:
     folder = program_folder(tmp_path, "true")
-    claim_attempt(AgentFolder(folder.path), 1, job=job_name(JOB, is_slurm=True))
+    claim_attempt(AgentFolder(folder.path), 1, job=slurm_job(JOB))
     with pytest.raises(ClaimRefused, match="belongs to job 77"):
-        claim_attempt(AgentFolder(folder.path), 1, job=job_name({**JOB, **other}, is_slurm=True))
+        claim_attempt(AgentFolder(folder.path), 1, job=slurm_job({**JOB, **other}))
     assert not folder.has_started_again(1)

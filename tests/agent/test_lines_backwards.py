@@ -1,6 +1,5 @@
 """The end of a file is read backwards once, whatever a program wrote there: by agents, scripts and the engine."""
 
-import inspect
 import io
 import random
 from collections.abc import Callable, Iterator
@@ -9,25 +8,20 @@ from typing import IO
 
 import pytest
 
-from agent.folder import events
+from agent.folder.events import EventWriter
 from agent.folder.run_folder import RunFolder
-from agent.sources import history
-from bigbatch.running import history as history_of_scripts
-from contract.folder.files import lines_backwards as backwards
-from trainers.progress import event_history
+from runfiles import history, lines_backwards
 
 Read = Callable[[IO[bytes], int], Iterator[bytes]]
-READERS = {"agent": history, "script": history_of_scripts, "engine": backwards}
 POINTS = b'{"kind": "points", "attempt": 1, "at": 1.0, "step": 7, "values": {"loss": 1.0}}\n'
 
 
-@pytest.fixture(params=READERS)
-def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Read:
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Read:
     """A reader with blocks of 16 bytes and lines of at most 40."""
-    module = READERS[request.param]
-    monkeypatch.setattr(module, "BLOCK_BYTES", 16)
-    monkeypatch.setattr(module, "LONGEST", 40)
-    return module.lines_backwards
+    monkeypatch.setattr(lines_backwards, "BLOCK_BYTES", 16)
+    monkeypatch.setattr(lines_backwards, "LONGEST", 40)
+    return lines_backwards.lines_backwards
 
 
 class Counted(io.BytesIO):
@@ -62,20 +56,14 @@ def test_each_byte_is_read_once(small: Read) -> None:
     assert file.count == len(file.getvalue())
 
 
-def test_the_readers_are_the_same() -> None:
-    texts = {inspect.getsource(module.lines_backwards) for module in READERS.values()}
-    assert len(texts) == 1
-    assert len({module.LONGEST for module in READERS.values()}) == 1
-
-
 def test_the_last_step_is_found_before_a_line_of_many_megabytes(tmp_path: Path) -> None:
     """Forces the fault: the program wrote 500 MB without a line end after its points; its end took minutes."""
     path = tmp_path / "events.jsonl"
     with path.open("wb") as file:
         file.write(POINTS)
         file.truncate(100 << 20)
-    assert events.EventWriter(RunFolder(tmp_path), 2).last_step() == 7
-    assert event_history.read_last_step(path) == 7
+    assert EventWriter(RunFolder(tmp_path), 2).last_step() == 7
+    assert history.last_step(path) == 7
 
 
 def test_the_last_step_is_searched_at_the_end_of_the_file_alone(
@@ -83,7 +71,6 @@ def test_the_last_step_is_searched_at_the_end_of_the_file_alone(
 ) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(POINTS + b"x" * 1_000 + b"\n")
-    for module in (events, event_history):
-        monkeypatch.setattr(module, "SEARCHED_BYTES", 500)
-    assert events.EventWriter(RunFolder(tmp_path), 2).last_step() == 0
-    assert event_history.read_last_step(path) == 0
+    monkeypatch.setattr(history, "SEARCHED_BYTES", 500)
+    assert EventWriter(RunFolder(tmp_path), 2).last_step() == 0
+    assert history.last_step(path) == 0

@@ -10,10 +10,11 @@ import pytest
 
 from agent.folder.events import EventWriter
 from agent.folder.rank_ends import RankEnd, record_end
-from agent.folder.run_folder import UNREADABLE, RunFolder
+from agent.folder.run_folder import RunFolder
 from agent.sources.cursors import read_cursors
 from agent.sources.growing_file import Lines, read_lines
 from agent.sources.records import Records, read_records
+from runfiles.claim import UNREADABLE
 from tests.testing.programs import program_folder
 
 HUGE = 1 << 40  # of a sparse file, which takes no space

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 from fastapi.testclient import TestClient
+from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import Engine
 
+from contract.lifecycle.state import State
 from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, Priority
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from store import clusters, ticks
@@ -41,6 +43,18 @@ def test_calls_and_states_are_told(client: TestClient, sqlite_engine: Engine) ->
     (only,) = ages.items()
     assert only[0] == 'bigbatch_cluster_kind_age_seconds{cluster="slurm",kind="follow_up"}'
     assert 0.0 <= only[1] < 60.0
+
+
+def test_prometheus_reads_the_text_whatever_a_label_has(client: TestClient, sqlite_engine: Engine) -> None:
+    """Forces the fault: a name with a quote, a backslash and a newline, which end a label or a line."""
+    hostile = 'slurm "a" \\n \\ b\n bigbatch_runs{state="done"} 99'
+    SharedRateLimit(sqlite_engine, hostile).record("squeue", "ok", 0.25)
+    families = {family.name: family for family in text_string_to_metric_families(client.get("/metrics").text)}
+    (call,) = families["bigbatch_cluster_calls"].samples
+    assert call.labels == {"cluster": hostile, "command": "squeue", "outcome": "ok"}
+    states = {sample.labels["state"]: sample.value for sample in families["bigbatch_runs"].samples}
+    assert states == dict.fromkeys(State, 0.0)
+    assert all(family.documentation for family in families.values())
 
 
 def lines_of(client: TestClient) -> dict[str, float]:

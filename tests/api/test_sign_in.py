@@ -8,13 +8,15 @@ from hashlib import sha256
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine
 
 from api.access.sign_in_page import SCRIPT, STYLE
 from api.access.throttle import MAX_FAILURES
 from api.app import create_app
 from contract.access.signed_value import LIFETIME_S, Purpose, sign
 from contract.settings import Settings
-from tests.testing.api import TOKEN, target
+from store.ended_values import EndedValue
+from tests.testing.api import TOKEN, WITH_TOKEN, target
 
 HTML = {"accept": "text/html"}
 Browser = Callable[..., TestClient]
@@ -25,6 +27,11 @@ def browser(settings: Settings) -> Browser:
     """Return `browser(url)`, a client with cookies and without the token, of the one service."""
     app = create_app(settings)
     return lambda url="http://localhost": TestClient(app, base_url=url, follow_redirects=False)
+
+
+def browser_of(settings: Settings) -> TestClient:
+    """Return a client of a new process of the API on the same database."""
+    return TestClient(create_app(settings), base_url="http://localhost", follow_redirects=False)
 
 
 def code(*, age_s: float = 0) -> str:
@@ -124,6 +131,36 @@ def test_sign_out_ends_the_session_also_for_a_copy_of_its_cookie(browser: Browse
     assert not client.cookies
     assert browser().get("/api/v1/runs", headers={"cookie": f"{name}={session}"}).status_code == 401
     assert has_access(other)
+
+
+def test_a_signed_out_session_and_a_used_code_stay_ended_after_a_restart(settings: Settings) -> None:
+    before, once = browser_of(settings), code()
+    before.post("/sign-in", data={"code": once})
+    ((name, session),) = before.cookies.items()
+    copied = {"cookie": f"{name}={session}"}
+    assert browser_of(settings).get("/api/v1/runs", headers=copied).status_code == 200
+    before.post("/sign-out")
+    assert browser_of(settings).get("/api/v1/runs", headers=copied).status_code == 401
+    answer = browser_of(settings).post("/sign-in", data={"code": once})
+    assert (answer.status_code, "set-cookie" in answer.headers) == (401, False)
+
+
+@pytest.mark.ring("gate")
+def test_without_the_database_a_session_sees_no_data_and_no_code_or_sign_out_counts(
+    browser: Browser, sqlite_engine: Engine
+) -> None:
+    """Forces the fault: the table is dropped under the running API."""
+    client = browser()
+    client.post("/sign-in", data={"token": TOKEN})
+    EndedValue.metadata.tables["ended_values"].drop(sqlite_engine)
+    assert client.get("/api/v1/runs").status_code == 503
+    assert client.get("/metrics").status_code == 503
+    assert client.get("/api/v1/runs", headers=WITH_TOKEN).status_code == 200
+    assert client.get("/api/v1/health").status_code == 200
+    assert client.get("/", headers=HTML).status_code != 401  # the page that tells of the outage
+    assert client.post("/sign-out").json()["code"] == "database_unavailable"
+    assert client.cookies
+    assert browser().post("/sign-in", data={"code": code()}).status_code == 503
 
 
 def test_another_page_cannot_sign_in_or_out(browser: Browser) -> None:

@@ -171,7 +171,7 @@ def test_a_disk_that_is_full_leaves_no_drafts(folder: RunFolder, monkeypatch: py
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("contract.folder.files.atomic_file.os.fsync", full)
+    monkeypatch.setattr("runfiles.whole_file.os.fsync", full)
     fall = RankFailure(at=1.0, rank=0, host="h", reason="r")
     for write in (lambda: folder.claim(1, "a"), lambda: folder.write_rank_failure(1, fall)):
         with pytest.raises(OSError, match="No space"):

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agent.folder.content import ContentError as AgentContentError
-from agent.folder.content import describe_content
 from contract.folder.outputs.content import ContentError, hash_content, size_of_content
 from contract.folder.outputs.record import OutputsRecord, read_outputs
 from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
+from runfiles.content import describe_content
 from tests.testing.specs import small_experiment
 
 pytestmark = pytest.mark.ring("quick")
@@ -113,7 +112,7 @@ def test_what_is_no_content_leaves_the_hash_as_it_is(change: str, tmp_path: Path
     assert hash_content(tmp_path, "tree") == before
 
 
-def test_the_agent_computes_the_same_hashes(tmp_path: Path) -> None:
+def test_a_job_computes_the_same_hashes(tmp_path: Path) -> None:
     make_tree(tmp_path)
     for name in ("tree", "tree/a", "tree/b/inner"):
         assert describe_content(tmp_path, name) == hash_content(tmp_path, name)._asdict()
@@ -128,7 +127,7 @@ def test_neither_hashes_a_link_a_fifo_or_nothing(name: str, tmp_path: Path) -> N
     os.mkfifo(tmp_path / "with_fifo" / "fifo")
     with pytest.raises(ContentError):
         hash_content(tmp_path, name)
-    with pytest.raises(AgentContentError):
+    with pytest.raises(ContentError):
         describe_content(tmp_path, name)
 
 

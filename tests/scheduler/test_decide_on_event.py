@@ -79,7 +79,7 @@ def test_each_event_has_its_consequence_in_each_state(name: str) -> None:
     for column in row:
         state, _, stop = column.partition("/")
         run = make_run(State(state), stop_requested_at=AT if stop else None)
-        found[column] = words_of(decide_on_event(run, make_job(), EVENTS[name]))
+        found[column] = words_of(decide_on_event(run, EVENTS[name]))
     assert found == row
 
 
@@ -94,11 +94,11 @@ def test_the_table_covers_each_event_and_each_live_state() -> None:
 @pytest.mark.parametrize("name", EVENTS)
 def test_an_event_moves_no_run_that_has_ended_or_began_another_attempt(name: str) -> None:
     for run in (make_run(State.PENDING, attempt=2), *(make_run(state) for state in ENDED)):
-        assert decide_on_event(run, make_job(), EVENTS[name]) is None
+        assert decide_on_event(run, EVENTS[name]) is None
 
 
 @pytest.mark.parametrize(("hosts", "words"), [(["a", "b"], "paused:node_failure"), (["a"], "failed:failure")])
 def test_a_timeout_casts_suspicion_on_a_host_only_where_there_are_several(hosts: list[str], words: str) -> None:
     event = EVENTS["failed/timeout"]
-    run = make_run(retries={"failure": 0})
-    assert words_of(decide_on_event(run, make_job(hosts=hosts), event)) == words
+    run = make_run(retries={"failure": 0}, job=make_job(hosts=hosts))
+    assert words_of(decide_on_event(run, event)) == words

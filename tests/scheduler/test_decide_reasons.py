@@ -24,7 +24,6 @@ from contract.lifecycle.state import State
 from scheduler.outcome.decide import decide
 from scheduler.outcome.evidence import Claim
 from scheduler.outcome.retry import Outcome
-from store.tables import Job
 from tests.testing.decisions import AT, make_evidence, make_job, make_run
 
 PAUSED = RunPaused(step=5, message="SIGTERM to rank 1 on b")
@@ -34,13 +33,13 @@ def ended(kind: EndKind, begun: Begun, **fields: Any) -> JobEnded:
     return JobEnded(end=JobEnd(kind=kind), begun=begun, **fields)
 
 
-EARLIER = {"run_id": 1, "attempt": 1, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 5}
+EARLIER = {"attempt": 1, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 5}
 OUT_OF_MEMORY_BEFORE = EARLIER | {"exit_cause": ExitCause.OUT_OF_MEMORY}
 # the first attempt was killed at step 175, and the ones after it repeat steps
 BEHIND: list[dict[str, Any]] = [
-    {"run_id": 1, "attempt": 1, "exit_cause": ExitCause.NODE_FAILURE, "exit_step": 175, "reached_step": 175},
-    {"run_id": 1, "attempt": 2, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 175, "reached_step": 147},
-    {"run_id": 1, "attempt": 3, "reached_step": 147},
+    {"attempt": 1, "exit_cause": ExitCause.NODE_FAILURE, "exit_step": 175, "reached_step": 175},
+    {"attempt": 2, "exit_cause": ExitCause.TIME_LIMIT, "exit_step": 175, "reached_step": 147},
+    {"attempt": 3, "reached_step": 147},
 ]
 AT_LIMIT_JOB = {"attempt": 2, "reported_cause": ExitCause.TIME_LIMIT}
 SLOW = {"attempt": 2, "jobs": [EARLIER], "step": 6}
@@ -221,8 +220,8 @@ NO_MEMORY = ended(EndKind.OUT_OF_MEMORY, Begun.CLAIMED)
 def test_the_reason_is_the_best_account_of_the_end(
     run: dict[str, Any], job: dict[str, Any], cause: str, evidence: dict[str, Any], state: State, reason: object
 ) -> None:
-    columns = run | {"jobs": [Job(**earlier) for earlier in run.get("jobs", [])]}
-    outcome = decide(make_run(**columns), make_job(**job), make_evidence(ExitCause(cause), **evidence))
+    facts = run | {"job": make_job(**job), "jobs": [make_job(**earlier) for earlier in run.get("jobs", [])]}
+    outcome = decide(make_run(**facts), make_evidence(ExitCause(cause), **evidence))
     assert isinstance(outcome, Outcome)
     assert (outcome.transition.new, outcome.transition.reason) == (state, reason)
 
@@ -230,7 +229,7 @@ def test_the_reason_is_the_best_account_of_the_end(
 def test_a_requeued_job_counts_as_preempted() -> None:
     """A job that leaves at its second start has not failed, and its retry takes no failure of the spec's retries."""
     evidence = make_evidence(ExitCause.FAILURE, has_started_again=True)
-    outcome = decide(make_run(retries={"failure": 0}), make_job(), evidence)
+    outcome = decide(make_run(retries={"failure": 0}), evidence)
     assert isinstance(outcome, Outcome)
     assert outcome.transition.exit is not None
     assert (outcome.transition.new, outcome.transition.exit.cause) == (State.QUEUED, ExitCause.PREEMPTED)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
+from api.run_table.language import parse_query
 from api.sentences.reason import reason_sentence
 from contract.api.cluster_report import ClusterReport, Node, Partition
 from contract.lifecycle.exit_cause import ExitCause
@@ -18,9 +19,10 @@ from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
 from scheduler.outcome.grown_resources import grow_resources
 from store import runs
+from store.run_table.where import condition_of
 from store.session import snapshot, transaction
 from store.tables import Run, now
-from tests.testing.decisions import make_evidence
+from tests.testing.decisions import make_evidence, make_run
 from tests.testing.runs import start_job
 
 MEMORY = {"out_of_memory": {"times": 2, "memory": "x2"}}
@@ -45,7 +47,7 @@ def spec(retries: dict[str, Any], **resources: Any) -> dict[str, Any]:
 def test_the_resources_grow_by_the_factor_of_their_cause(
     retries: dict[str, Any], cause: ExitCause, grown: dict[str, int]
 ) -> None:
-    assert grow_resources(Run(spec=spec(retries)), cause, None) == grown
+    assert grow_resources(make_run(spec=spec(retries)), cause, None) == grown
 
 
 def test_the_partition_bounds_the_growth() -> None:
@@ -56,9 +58,9 @@ def test_the_partition_bounds_the_growth() -> None:
         partitions=[Partition.model_validate({**partition, "time_limit": "40:00"})],
         queue=[],
     )
-    assert grow_resources(Run(spec=spec(MEMORY)), ExitCause.OUT_OF_MEMORY, report) == {"memory_gb": 12}
-    assert grow_resources(Run(spec=spec(MINUTES)), ExitCause.TIME_LIMIT, report) == {"minutes": 40}
-    assert grow_resources(Run(spec=spec(MEMORY, memory_gb=12)), ExitCause.OUT_OF_MEMORY, report) == {}
+    assert grow_resources(make_run(spec=spec(MEMORY)), ExitCause.OUT_OF_MEMORY, report) == {"memory_gb": 12}
+    assert grow_resources(make_run(spec=spec(MINUTES)), ExitCause.TIME_LIMIT, report) == {"minutes": 40}
+    assert grow_resources(make_run(spec=spec(MEMORY, memory_gb=12)), ExitCause.OUT_OF_MEMORY, report) == {}
 
 
 def test_the_next_attempt_asks_for_what_grew_and_shares_no_submission_with_smaller_ones(engine: Engine) -> None:
@@ -77,6 +79,30 @@ def test_the_next_attempt_asks_for_what_grew_and_shares_no_submission_with_small
         assert (run.spec["resources"]["memory_gb"], run.spec["resources"]["minutes"]) == (16, 30)
         assert run.need != need
         assert reason_sentence(run.reason).endswith("attempt 2 follows with 16 GiB per node")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("retries", "cause", "before", "after"),
+    [
+        (MEMORY, ExitCause.OUT_OF_MEMORY, "resources.memory_gb = 8", "resources.memory_gb = 16"),
+        (MINUTES, ExitCause.TIME_LIMIT, "resources.minutes = 30", "resources.minutes = 45"),
+    ],
+)
+def test_the_table_of_runs_finds_a_run_by_what_grew(
+    engine: Engine, retries: dict[str, Any], cause: ExitCause, before: str, after: str
+) -> None:
+    with transaction(engine) as db:
+        experiment = ExperimentSpec.model_validate({"name": "grows", "base": spec(retries)})
+        (run_id,) = runs.create(db, experiment)[1]
+        start_job(db, run_id, State.RUNNING)
+    with snapshot(engine) as db:
+        assert db.scalars(select(Run.id).where(condition_of(db, parse_query(before)))).all() == [run_id]
+        (live,) = runs.live(db, ended_after=now())
+    with transaction(engine) as db, db.no_autoflush:
+        apply_reports(db, [RunReport(live, Tail([], 0, False), make_evidence(cause))])
+    with snapshot(engine) as db:
+        assert not db.scalars(select(Run.id).where(condition_of(db, parse_query(before)))).all()
+        assert db.scalars(select(Run.id).where(condition_of(db, parse_query(after)))).all() == [run_id]
 
 
 def test_the_history_names_what_grew() -> None:

@@ -1,5 +1,7 @@
 """Excluded hosts: the next attempt avoids the hosts that failed."""
 
+from dataclasses import replace
+
 import pytest
 
 from contract.api.cluster_report import ClusterReport, Node
@@ -235,7 +237,8 @@ def hosts(states: dict[str, str]) -> list[Node]:
 def test_a_host_that_the_run_asks_for_by_name_is_never_excluded() -> None:
     """Slurm refuses such a job: "Invalid node name specified"."""
     run = make_run()
-    run.spec = {**run.spec, "resources": {**run.spec["resources"], "options": {"nodelist": "a,c[1-2]"}}}
+    resources = {**run.spec["resources"], "options": {"nodelist": "a,c[1-2]"}}
+    run = replace(run, spec={**run.spec, "resources": resources})
     report_of = cluster_report(is_host_down=False)
-    assert next_excluded(run, make_job(hosts=["a"]), report_of, a_host_failed=True) == []
-    assert next_excluded(run, make_job(hosts=["b"]), report_of, a_host_failed=True) == ["b"]
+    assert next_excluded(replace(run, job=make_job(hosts=["a"])), report_of, a_host_failed=True) == []
+    assert next_excluded(replace(run, job=make_job(hosts=["b"])), report_of, a_host_failed=True) == ["b"]

@@ -8,7 +8,7 @@ import pytest
 
 from contract.folder.events import Finished
 from contract.folder.outputs.content import hash_content
-from contract.folder.outputs.record import OutputFault, OutputsRecord, RecordedArtifact, write_outputs
+from contract.folder.outputs.record import OutputFault, OutputsRecord, RecordedArtifact
 from contract.lifecycle.artifact import ArtifactKind, RemovalCause
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import CollectionFailed, OutputMissing
@@ -24,6 +24,7 @@ from store.artifacts.table import Artifact
 from store.session import snapshot, transaction
 from store.tables import Run
 from tests.testing.events import STARTED, report
+from tests.testing.outputs import write_outputs
 from tests.testing.runs import ended_attempts, read, sentence
 from tests.testing.specs import Experiment
 

@@ -3,13 +3,16 @@
 import ast
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("agent", "api", "bigbatch", "contract", "lab", "migrations", "scheduler", "store", "study", "trainers")
+PRODUCT = (
+    *("agent", "api", "bigbatch", "contract", "lab", "migrations", "orders", "runfiles", "scheduler", "store", "study"),
+    "trainers",
+)
 LONGEST_FUNCTION = 45
 MUTATORS = "add append appendleft clear discard extend insert pop popitem remove setdefault update"
 MUTABLE_CALLS = {"dict", "list", "set", "defaultdict", "deque", "Counter", "OrderedDict", "WeakKeyDictionary"}
@@ -108,19 +111,39 @@ def untyped_rows(tree: ast.Module) -> Iterator[int]:
 
 
 def state_writes(tree: ast.Module) -> Iterator[int]:
+    yield from column_writes(tree, "state")
+
+
+def spec_writes(tree: ast.Module) -> Iterator[int]:
+    """Yield where the spec of a stored run may be written; those of others are none."""
+    yield from column_writes(tree, "spec", apart={"experiment", "search", "self"})
+
+
+def column_writes(tree: ast.Module, column: str, apart: Collection[str] = ()) -> Iterator[int]:
+    """Yield where an attribute, a key or a value of this name is written, without attributes of the names `apart`."""
     for node in ast.walk(tree):
-        attribute = isinstance(node, ast.Attribute) and node.attr == "state" and isinstance(node.ctx, ast.Store)
-        key = isinstance(node, ast.Dict) and any(isinstance(k, ast.Constant) and k.value == "state" for k in node.keys)
-        if attribute or key or (isinstance(node, ast.Call) and is_state_write(node)):
+        if isinstance(node, ast.Attribute):
+            found = node.attr == column and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) not in apart
+        elif isinstance(node, ast.Subscript):
+            found = isinstance(node.ctx, ast.Store) and is_name(node.slice, column)
+        elif isinstance(node, ast.Dict):
+            found = any(is_name(key, column) for key in node.keys)
+        else:
+            found = isinstance(node, ast.Call) and is_write(node, column)
+        if found:
             assert isinstance(node, ast.expr)
             yield node.lineno
 
 
-def is_state_write(call: ast.Call) -> bool:
+def is_name(node: ast.expr | None, column: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == column
+
+
+def is_write(call: ast.Call, column: str) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name == "setattr":
-        return any(isinstance(word, ast.Constant) and word.value == "state" for word in call.args)
-    return name == "values" and any(keyword.arg == "state" for keyword in call.keywords)
+        return any(is_name(word, column) for word in call.args)
+    return name == "values" and any(keyword.arg == column for keyword in call.keywords)
 
 
 def read_sentences(tree: ast.Module) -> Iterator[int]:

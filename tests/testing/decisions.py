@@ -9,7 +9,7 @@ from contract.lifecycle.job_end import CAUSE_OF, JobEnd
 from contract.lifecycle.state import State
 from scheduler.clusters.cluster import Gone
 from scheduler.outcome.evidence import Claim, Evidence
-from store.tables import Job, Run
+from scheduler.outcome.facts import JobFacts, RunFacts
 from tests.testing.clusters import SLURM
 from tests.testing.specs import small_experiment
 
@@ -30,20 +30,16 @@ def cluster_report(*, is_host_down: bool) -> ClusterReport:
     return ClusterReport(partitions=[], nodes=nodes, queue=[])
 
 
-def make_run(state: State = State.RUNNING, *, retries: dict[str, Any] | None = None, **columns: Any) -> Run:
-    """Make a run at step 5 of its first attempt, on Slurm, without a database."""
+def make_run(state: State = State.RUNNING, *, retries: dict[str, Any] | None = None, **facts: Any) -> RunFacts:
+    """Make a run at step 5 of its first attempt, on Slurm."""
     ((_, spec),) = small_experiment(resources=SLURM, retries=retries or {"failure": 3}).points()
-    known = {"attempt": 1, "step": 5, "excluded": [], "moved_at": AT, "jobs": [], "retries_after": 0}
-    return Run(id=1, spec=spec.model_dump(mode="json"), state=state, **(known | columns))
+    known: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "cluster": "slurm", "step": 5, "job": make_job()}
+    return RunFacts(state=state, **(known | facts))
 
 
-def make_job(**columns: Any) -> Job:
-    return Job(
-        **(
-            {"id": 1, "run_id": 1, "attempt": 1, "name": "bigbatch-cafe-1", "hosts": ["a", "b"], "clock_shift_s": 0.0}
-            | columns
-        )
-    )
+def make_job(**facts: Any) -> JobFacts:
+    known: dict[str, Any] = {"attempt": 1, "hosts": ["a", "b"]}
+    return JobFacts(**(known | facts))
 
 
 def make_evidence(cause: ExitCause, end: JobEnd | None = None, **fields: Any) -> Evidence:

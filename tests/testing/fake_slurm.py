@@ -16,10 +16,10 @@ from lab.fake_slurm import programs
 from lab.fake_slurm.commands import execute
 from lab.fake_slurm.errors import SlurmError
 from lab.fake_slurm.state import ClusterState, Job, Settings
+from runfiles.claim import ClaimRefused, claim_attempt
 from scheduler.clusters.cluster import RateLimitedError
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import CommandResult, Commands
-from trainers.attempt_claim import ClaimRefused, claim_attempt
 
 
 @contextmanager

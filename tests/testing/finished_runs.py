@@ -6,7 +6,7 @@ from typing import Any
 
 from contract.folder.events import Finished, Points
 from contract.folder.outputs.content import hash_content
-from contract.folder.outputs.record import OutputsRecord, RecordedArtifact, write_outputs
+from contract.folder.outputs.record import OutputsRecord, RecordedArtifact
 from contract.spec.experiment import ExperimentSpec
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
@@ -14,6 +14,7 @@ from scheduler.ticks.ingest import ingest
 from store import runs
 from store.session import transaction
 from tests.testing.events import STARTED, report
+from tests.testing.outputs import write_outputs
 from tests.testing.runs import read
 
 LOSSES = (1.0, 0.5, 0.25, 0.125)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from contract import metric_names
@@ -16,9 +16,11 @@ from contract.folder.rank_failure import RankFailure
 from contract.folder.rank_times import COLUMNS
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
+from runfiles.event_lines import append_lines, open_for_lines
+from runfiles.history import last_step
+from runfiles.retries import try_for
 from trainers.checkpoints.save_result import SaveResult
 from trainers.progress.auto_choice_store import AutoChoiceStore
-from trainers.progress.event_history import end_torn_line, read_last_step
 from trainers.progress.run_outputs import record_outputs
 
 
@@ -32,7 +34,7 @@ class Reporter:
         self._times: int | None = None
         self._started: float | None = None  # by a clock that nobody sets
         if rank == 0:
-            self._file, self._times = _open(folder.events), _open(folder.times)
+            self._file, self._times = open_for_lines(folder.events), open_for_lines(folder.times)
 
     def started(self, hosts: Sequence[str], *, device: str, steps: int, versions: dict[str, str]) -> None:
         """Report the start: the host of every rank, the device, the number of steps and the software versions."""
@@ -64,11 +66,11 @@ class Reporter:
         """Report the step at which this attempt resumes, and how many steps of earlier attempts are lost."""
         if self._file is None:
             return
-        self._resumed(step, notes, before=read_last_step(self.folder.events))
+        self._resumed(step, notes, before=last_step(self.folder.events))
 
     def began(self) -> None:
         """Report a start without a checkpoint: if an earlier attempt took steps, all of them are lost."""
-        if self._file is not None and (before := read_last_step(self.folder.events)):
+        if self._file is not None and (before := last_step(self.folder.events)):
             self._resumed(0, ["no checkpoint had been written"], before=before)
 
     def _resumed(self, step: int, notes: Sequence[str], *, before: int) -> None:
@@ -99,7 +101,7 @@ class Reporter:
             for rank, parts_P in parts.items()
         ]
         head = [] if os.fstat(self._times).st_size else [",".join(COLUMNS)]
-        os.write(self._times, "".join(f"{row}\n" for row in [*head, *rows]).encode())
+        append_lines(self._times, "".join(f"{row}\n" for row in [*head, *rows]).encode())
 
     def epoch(self, step: int, values: Mapping[str, float]) -> None:
         """Report the evaluation after an epoch, and print it to the log."""
@@ -137,15 +139,6 @@ class Reporter:
     def _append(self, event: Event) -> None:
         if self._file is None:
             return
-        line = event.model_dump_json().encode() + b"\n"
-        # one unbuffered write: readers see whole lines, and a killed process loses no reported event
-        written = os.write(self._file, line)
-        if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes of an event were written")
-
-
-def _open(path: Path) -> int:
-    """Open a file for appending, and end a line that a crash left incomplete."""
-    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    end_torn_line(file)
-    return file
+        write = partial(append_lines, self._file, event.model_dump_json().encode() + b"\n")
+        if error := try_for(write, "events"):
+            raise error

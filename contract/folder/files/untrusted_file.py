@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from runfiles.whole_file import touch
+
 # O_NONBLOCK: the open of a FIFO returns at once. It has no effect on a regular file.
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -144,10 +146,7 @@ def sizes_of(folder: Path, name: str, files: Iterable[str]) -> dict[str, int]:
 def touch_file(folder: Path, name: str) -> None:
     """Renew the modification time of a file, or create the file; a link is not followed."""
     with _parent(folder, name) as (parent, leaf):
-        try:
-            os.utime(leaf, dir_fd=parent, follow_symlinks=False)
-        except FileNotFoundError:
-            os.close(os.open(leaf, os.O_WRONLY | os.O_CREAT | _SAFE, 0o666, dir_fd=parent))
+        touch(parent, leaf)
 
 
 def list_folder(folder: Path, name: str, most: int | None = None) -> list[str]:

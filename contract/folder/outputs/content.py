@@ -1,9 +1,4 @@
-"""The hash of a file, or of a folder with everything in it.
-
-A folder's hash is the SHA-256 of an entry for each file and each symbolic link, in the order of their paths' bytes:
-`file HASH SIZE NUL PATH NUL`, or `link TARGET NUL PATH NUL`. No link is followed. agent/folder/content.py computes the
-same, and a test compares the two.
-"""
+"""The hash of a file or folder that a job wrote, as the service computes it; the job does by runfiles/content.py."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,9 +10,10 @@ from typing import NamedTuple
 from contract.folder.bounds import INT4
 from contract.folder.files.untrusted_file import UnreadableFileError, open_file, open_folder, stat_file
 from contract.lifecycle.artifact import ArtifactKind
+from runfiles.content import BLOCK_BYTES as BLOCK_BYTES
+from runfiles.content import MAX_ENTRIES, FolderHash, in_order
+from runfiles.content import ContentError as ContentError
 
-BLOCK_BYTES = 1 << 20
-MAX_ENTRIES = 1_000_000  # of a folder
 assert MAX_ENTRIES < INT4
 
 
@@ -28,10 +24,6 @@ class Content(NamedTuple):
     size_bytes: int
     files: int
     sha256: str
-
-
-class ContentError(Exception):
-    """The message says why a path has no hash."""
 
 
 HashFile = Callable[[Path, str], str]
@@ -83,15 +75,13 @@ def _is_folder(folder: Path, name: str) -> bool:
 
 
 def _hash_folder(folder: Path, name: str, hash_one: HashFile) -> Content:
-    digest, size_bytes, files = sha256(), 0, 0
-    for path, size, target in sorted(entries_of(folder, name), key=lambda entry: os.fsencode(entry[0])):
+    hashed = FolderHash()
+    for path, size, target in sorted(entries_of(folder, name), key=in_order):
         if target is None:
-            head = f"file {hash_one(folder, f'{name}/{path}')} {size}"
-            size_bytes, files = size_bytes + size, files + 1
+            hashed.add_file(path, hash_one(folder, f"{name}/{path}"), size)
         else:
-            head = f"link {target}"
-        digest.update(os.fsencode(f"{head}\0{path}\0"))
-    return Content(ArtifactKind.FOLDER, size_bytes, files, digest.hexdigest())
+            hashed.add_link(path, target)
+    return Content(ArtifactKind.FOLDER, hashed.size_bytes, hashed.files, hashed.sha256)
 
 
 def entries_of(folder: Path, name: str) -> Iterator[tuple[str, int, str | None]]:

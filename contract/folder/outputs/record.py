@@ -14,13 +14,12 @@ from contract.folder.bounds import (
     PathBelow,
     Sha256,
 )
-from contract.folder.files.atomic_file import write_atomic
 from contract.folder.files.untrusted_file import read_file
 from contract.folder.record import FolderRecord, read_record
 from contract.lifecycle.artifact import ArtifactKind
+from runfiles import names
 
-OUTPUTS = "outputs.json"
-MAX_BYTES = 1 << 22
+OUTPUTS, MAX_BYTES = names.OUTPUTS, 1 << 22
 
 
 class RecordedArtifact(FolderRecord):
@@ -31,7 +30,7 @@ class RecordedArtifact(FolderRecord):
     path: PathBelow
     size_bytes: Int8  # of all its files
     files: Int4
-    sha256: Sha256  # contract/folder/outputs/content.py; of a checkpoint: of its manifest, which has those of its parts
+    sha256: Sha256  # runfiles/content.py; of a checkpoint: of its manifest, which has those of its parts
 
 
 class OutputFault(FolderRecord):
@@ -51,11 +50,6 @@ class OutputsRecord(FolderRecord):
 
 
 _RECORD = TypeAdapter(OutputsRecord)
-
-
-def write_outputs(folder: Path, record: OutputsRecord) -> None:
-    """Store the record; raise OSError."""
-    write_atomic(folder, OUTPUTS, record.model_dump_json())
 
 
 def read_outputs(folder: Path) -> OutputsRecord:

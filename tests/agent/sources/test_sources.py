@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.sources import Sources, cursors, history
+from agent.sources import Sources, cursors
 from agent.sources.point import event_of, joined
 from bigbatch.injected import parts
 from contract.folder.events import Event, Resumed
+from runfiles import history
 from tests.agent.sources.conftest import Open, lines_of
 from tests.testing.event_files import append, scalars
 
@@ -163,11 +164,6 @@ def test_neighbors_of_one_step_are_one_event() -> None:
     points = [Point(1, {"a": 1.0}, 1.0), Point(1, {"b": 2.0}, 2.0), Point(2, {"a": 3.0}, 3.0)]
     assert [(point.step, point.values) for point in joined(points)] == [(1, {"a": 1.0, "b": 2.0}), (2, {"a": 3.0})]
     assert event_of(points[0], 1)["values"] == {"a": 1.0}
-
-
-def test_the_history_of_a_run_is_read_alike_by_script_and_agent() -> None:
-    root = Path(__file__).parents[3]
-    assert (root / "agent/sources/history.py").read_text() == (root / "bigbatch/running/history.py").read_text()
 
 
 def test_the_metrics_that_the_agent_knows_as_measured_are_those_of_the_time_split() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from contract.folder.events import Finished
 from contract.folder.outputs.content import hash_content
-from contract.folder.outputs.record import OutputsRecord, RecordedArtifact, write_outputs
+from contract.folder.outputs.record import OutputsRecord, RecordedArtifact
 from contract.lifecycle.artifact import ArtifactKind, CopyState
 from contract.lifecycle.state import State
 from scheduler.context import Context
@@ -25,6 +25,7 @@ from tests.testing.events import STARTED, report
 from tests.testing.finished_runs import create, folder_of
 from tests.testing.mirror import done, let_time_pass, objects, place_of, read_copy
 from tests.testing.object_store import FaultyStore
+from tests.testing.outputs import write_outputs
 from tests.testing.runs import read
 from tests.testing.specs import small_experiment
 

@@ -26,7 +26,16 @@ from tests.testing.stored_runs import TO_RUNNING, move
 from tests.testing.workflows import program
 
 SPEC = {"name": "nightly", "base": program()}
-KILLED_IN = ("schedule.py", "carry_out.py", "schedules.py", "runs.py", "new_runs.py", "session.py", "transitions.py")
+KILLED_IN = (
+    "schedule.py",
+    "carry_out.py",
+    "acceptance.py",
+    "schedules.py",
+    "runs.py",
+    "new_runs.py",
+    "session.py",
+    "transitions.py",
+)
 
 
 def add(context: Context, **columns: Any) -> int:

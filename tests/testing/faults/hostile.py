@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from contract.folder.run_folder import RECORD_BYTES, RunFolder
+from runfiles.claim import claim_attempt
 from tests.testing.faults import light
-from trainers.attempt_claim import claim_attempt
 from trainers.job import SPEC_WAIT_S, wait_for_spec
 from trainers.progress.reporter import Reporter
 from trainers.ranks import heartbeat

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
+from runfiles.claim import ClaimRefused, claim_attempt
 from tests.testing.faults import light
 from tests.testing.faults.hostile_plants import carry_out, choose
-from trainers.attempt_claim import ClaimRefused, claim_attempt
 from trainers.job import SPEC_WAIT_S, wait_for_spec
 from trainers.progress.reporter import Reporter
 from trainers.ranks import heartbeat

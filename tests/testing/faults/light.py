@@ -13,7 +13,7 @@ from pathlib import Path
 
 from contract.folder.job_identity import CLAIM_REFUSED_EXIT_CODE, JOB_START_VARIABLE, PAUSED_EXIT_CODE
 from contract.folder.run_folder import RunFolder
-from trainers.attempt_claim import ClaimRefused, claim_attempt
+from runfiles.claim import ClaimRefused, claim_attempt
 from trainers.job import SPEC_WAIT_S, wait_for_spec
 from trainers.progress.reporter import Reporter
 from trainers.ranks import heartbeat

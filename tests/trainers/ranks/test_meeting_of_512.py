@@ -24,9 +24,9 @@ from torch import nn
 from contract.folder.rank_failure import RankFailure
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
+from runfiles.claim import claim_attempt
 from tests.testing.trainers.jobs import prepare
 from trainers import job
-from trainers.attempt_claim import claim_attempt
 from trainers.collectives.wire.rank_lost import RankLost
 from trainers.ranks import rank_failures, rendezvous
 from trainers.ranks.rank_info import RankInfo

@@ -7,13 +7,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
-BLOCK_BYTES = 1 << 16
-LONGEST = 4_000_000  # bytes of a line (scheduler/events/tail.py)
-MAX_BYTES = 16 << 20  # of the file's end that are searched
+from .lines_backwards import lines_backwards
+from .regular_file import open_regular
+
+SEARCHED_BYTES = 1 << 28  # of the file's end: the program may have written anything after its last points
+MAX_BYTES = 16 << 20  # that are searched while a program waits
 MAX_NAMED_BYTES = 4 << 20  # that are searched for metrics that move: a script waits for it in its first log
 MAX_LOST = MAX_NUMBER = 2**31 - 1
+MAX_VALUES = 2_000  # metrics in one event
 LAST_MOMENT = 253_402_300_799.0  # the end of the year 9999
 MOVES = -1  # in place of the step of a metric that has several
 MAX_MORE = 1_000  # points that are read after one below the first step: several sources may mix their steps
@@ -29,9 +32,14 @@ class Resumption(NamedTuple):
     lost_steps: int
 
 
-def read_last_step(path: str) -> int | None:
+def last_step(path: str | os.PathLike[str]) -> int:
+    """Return the step of the last point, of any attempt; 0 without one at the file's end, or if it cannot be read."""
+    return read_last_step(path, SEARCHED_BYTES) or 0
+
+
+def read_last_step(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> int | None:
     """Return the step of the file's last point, None without a point."""
-    return next((event["step"] for event in read_backwards(path) if event["kind"] == "points"), None)
+    return next((event["step"] for event in read_backwards(path, max_bytes) if event["kind"] == "points"), None)
 
 
 class ResumptionFinder:
@@ -41,7 +49,7 @@ class ResumptionFinder:
     attempts says nothing: Lightning's TensorBoardLogger writes `hp_metric` at step 0 whenever it starts.
     """
 
-    def __init__(self, path: str, attempt: int) -> None:
+    def __init__(self, path: str | os.PathLike[str], attempt: int) -> None:
         self._path, self._attempt = path, attempt
         self._steps: dict[str, int] | None = None  # of each metric of earlier attempts: its one step, or MOVES
         self._first: dict[str, int] = {}  # steps at which this attempt logged its metrics first
@@ -80,7 +88,7 @@ class ResumptionFinder:
         return history.resumption
 
 
-def _steps_of_metrics(path: str, attempt: int) -> dict[str, int]:
+def _steps_of_metrics(path: str | os.PathLike[str], attempt: int) -> dict[str, int]:
     """Return the step of each metric of earlier attempts; MOVES for a metric of several steps."""
     steps: dict[str, int] = {}
     for event in read_backwards(path, MAX_NAMED_BYTES):
@@ -147,35 +155,10 @@ class Lowest:
         return 1 if self._first is None or self._second is None else self._second - self._first
 
 
-def read_backwards(path: str, max_bytes: int = MAX_BYTES) -> Iterator[dict[str, Any]]:
+def read_backwards(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Iterator[dict[str, Any]]:
     """Yield the points and resumptions at the end of the file, the last one first; none if it cannot be read."""
-    with suppress(OSError), open(path, "rb") as file:
+    with suppress(OSError), open_regular(path) as file:
         yield from filter(None, map(_parse, lines_backwards(file, max_bytes)))
-
-
-def lines_backwards(file: IO[bytes], max_bytes: int) -> Iterator[bytes]:
-    """Yield the lines in the last `max_bytes` of the file, the last one first.
-
-    A line of more than LONGEST bytes, which the service does not read either, is left out, and so is one that begins
-    before: each byte is read once, and a line of gigabytes takes no memory.
-    """
-    end, parts, size = file.seek(0, os.SEEK_END), list[bytes](), 0  # of the line whose beginning is not read yet
-    stop = max(0, end - max_bytes)
-    while end > stop:
-        start = max(stop, end - BLOCK_BYTES)
-        file.seek(start)
-        *before, part = file.read(end - start).split(b"\n")
-        while True:
-            size += len(part)
-            parts = [*parts, part] if size <= LONGEST else []
-            if not before:
-                break
-            if size <= LONGEST:
-                yield b"".join(reversed(parts))
-            parts, size, part = [], 0, before.pop()
-        end = start
-    if not end and size <= LONGEST:
-        yield b"".join(reversed(parts))
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -184,7 +167,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         event = json.loads(line)
-        is_event = event["kind"] == "resumed" or (event["kind"] == "points" and _are_names(event["values"]))
+        is_event = event["kind"] == "resumed" or (event["kind"] == "points" and _are_values(event["values"]))
         is_read = _is_number(event["step"]) and _is_number(event["attempt"]) and 0 <= event["at"] <= LAST_MOMENT
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -195,5 +178,10 @@ def _is_number(value: Any) -> bool:
     return type(value) is int and 0 <= value <= MAX_NUMBER
 
 
-def _are_names(values: Any) -> bool:
-    return isinstance(values, dict) and all(map(NAME.fullmatch, values))
+def _are_values(values: Any) -> bool:
+    return (
+        isinstance(values, dict)
+        and len(values) <= MAX_VALUES
+        and all(map(NAME.fullmatch, values))
+        and all(isinstance(value, (float, int, type(None))) for value in values.values())
+    )

@@ -2,16 +2,16 @@
 
 from sqlalchemy.orm import Session
 
-from api.errors import Invalid
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import ValidationIssue
+from orders.refused import Refused
 from store.notify.targets import target_ids
 
 
-def refuse_unknown_targets(db: Session, spec: ExperimentSpec) -> None:
-    """Raise Invalid for a rule whose target this service does not have."""
+def check_targets(db: Session, spec: ExperimentSpec) -> Refused | None:
+    """Refuse a rule whose target this service does not have."""
     if not spec.notify:
-        return
+        return None
     known = target_ids(db, {rule.target for rule in spec.notify})
     issues = [
         ValidationIssue(
@@ -21,5 +21,4 @@ def refuse_unknown_targets(db: Session, spec: ExperimentSpec) -> None:
         for number, rule in enumerate(spec.notify)
         if rule.target not in known
     ]
-    if issues:
-        raise Invalid("a target of notifications is not known", issues)
+    return Refused("a target of notifications is not known", issues) if issues else None

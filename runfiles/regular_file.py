@@ -20,8 +20,13 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int) -> str:
     """Return the text of a regular file; raise OSError for a link or a larger file, and UnicodeDecodeError."""
+    return read_bytes(path, max_bytes).decode("utf-8")
+
+
+def read_bytes(path: str | os.PathLike[str], max_bytes: int) -> bytes:
+    """Return the content of a regular file; raise OSError for a link or a larger file."""
     with open_regular(path, follow_links=False) as file:
         found = file.read(max_bytes + 1)
     if len(found) > max_bytes:
         raise OSError(errno.EFBIG, f"more than {max_bytes} bytes", os.fspath(path))
-    return found.decode("utf-8")
+    return found

@@ -1,11 +1,11 @@
 """The check of the code snapshots that an experiment names: the service must have them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from posixpath import normpath
 
-from fastapi import Request
+from sqlalchemy import Engine
 
-from api.errors import Invalid
 from contract.snapshot.blob_store import BlobStore, DamagedError
 from contract.snapshot.manifest import Manifest, SnapshotFile, make_manifest
 from contract.spec.checks.program_files import first_word
@@ -13,6 +13,7 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.program.run import ProgramSpec
 from contract.validation import ValidationIssue
+from orders.refused import Refused
 from store.session import transaction
 from store.snapshots import snapshots
 
@@ -23,23 +24,25 @@ NOT_TAKEN = "a file that .gitignore names is not taken"
 Found = tuple[int, ValidationIssue]  # the number of the point, and what is wrong
 
 
-def refuse_absent_code(request: Request, spec: ExperimentSpec) -> None:
-    """Refuse snapshots that the service lacks and folders that they lack; protect the others from being removed."""
+def check_code(engine: Engine, spec: ExperimentSpec, snapshots_folder: Path) -> Refused | None:
+    """Refuse snapshots that the service lacks and folders that they lack; protect the others from being removed.
+
+    It reads files, so the caller holds no transaction.
+    """
     uses: Uses = {}
     for number, (_, run) in enumerate(spec.points()):
         if run.kind == "program" and run.code:
             uses.setdefault((run.code, run.subfolder or "", _program_in_code(run)), number)
     if not uses:
-        return
-    with transaction(request.app.state.engine) as db:
+        return None
+    with transaction(engine) as db:
         absent = snapshots.missing(db, [name for name, *_ in uses])
-    files = BlobStore(request.app.state.settings.snapshots_folder())
+    files = BlobStore(snapshots_folder)
     issues = [
         ValidationIssue(path=spec.place(issue.path, number), message=issue.message)
         for number, issue in _issues(files, uses, absent)
     ]
-    if issues:
-        raise Invalid("the service lacks code of the experiment", issues[:MAX_ISSUES])
+    return Refused("the service lacks code of the experiment", issues[:MAX_ISSUES]) if issues else None
 
 
 def _program_in_code(run: ProgramSpec) -> str:

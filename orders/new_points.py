@@ -1,36 +1,35 @@
 """Points that a request adds to an experiment, built and checked as a new experiment's points are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from api.errors import Invalid
-from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.dotted_paths import known_path
 from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
+from contract.spec.grid.step_grid import Points
 from contract.spec.grid.value_text import PARAMETERS
 from contract.validation import ValidationIssue, issues_of
+from orders.refused import Refused, invalid
 
 MAX_EXTRA = 1000  # points outside the grid in a request: each is validated by itself
+NOT_VALID = "the points are not valid"
 
 
-def grown_grid(stored: dict[str, Any], axes: dict[str, list[Any]]) -> ExperimentSpec | None:
-    """Return the stored spec with further values of its axes; None if there are none. Raise Invalid."""
-    if not axes:
-        return None
+def grown_grid(stored: dict[str, Any], axes: Mapping[str, list[Any]]) -> ExperimentSpec | Refused:
+    """Return the stored spec with further values of its axes."""
     known: dict[str, list[Any]] = stored.get("axes", {})
     axes = {known_path(path, known): values for path, values in axes.items()}
     issues = [ValidationIssue(path=f"axes.{path}", message=_no_axis(path, known)) for path in axes if path not in known]
     if issues:
-        raise Invalid("the points are not valid", issues)
+        return Refused(NOT_VALID, issues)
     grown = {path: [*values, *_further(values, axes.get(path, []))] for path, values in known.items()}
     try:
         return ExperimentSpec.model_validate({**stored, "axes": grown})
     except ValidationError as error:
-        raise Invalid("the points are not valid", issues_of(error)) from error
+        return Refused(NOT_VALID, issues_of(error))
 
 
 def _further(known: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
@@ -38,12 +37,12 @@ def _further(known: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
     return [value for value in asked if value_key(value) not in keys]
 
 
-def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple[Values, AnyRun]]:
-    """Return the runs of points by their values; raise Invalid."""
+def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> Points | Refused:
+    """Return the runs of points by their values."""
     if len(points) > MAX_EXTRA:
         message = f"{len(points):,} points are more than the limit of {MAX_EXTRA:,} in a request"
-        raise Invalid("the points are not valid", [ValidationIssue(path="points", message=message)])
-    found: list[tuple[Values, AnyRun]] = []
+        return invalid(NOT_VALID, "points", message)
+    found: Points = []
     issues: list[ValidationIssue] = []
     fields = _fields_of(stored)
     for number, named in enumerate(points):
@@ -53,9 +52,7 @@ def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> list[tuple
             found += ExperimentSpec.model_validate({**stored, **grid}).points()
         except ValidationError as error:
             issues += [_in_point(issue, number) for issue in issues_of(error)]
-    if issues:
-        raise Invalid("the points are not valid", issues)
-    return found
+    return Refused(NOT_VALID, issues) if issues else found
 
 
 def _fields_of(stored: dict[str, Any]) -> set[str]:

@@ -1,5 +1,7 @@
 """The lines of a file from its end: of events that a run wrote before, of which the last ones count."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from typing import IO

@@ -1,0 +1,29 @@
+"""The answers of `orders` as the API gives them: a refusal is an error with a status."""
+
+from typing import TypeVar
+
+from fastapi import Request
+
+from api.errors import ApiError, Conflict, Invalid, NotFound
+from orders.folders import Folders
+from orders.refused import Kind, Refused
+
+Granted = TypeVar("Granted")
+ERRORS: dict[Kind, type[ApiError]] = {Kind.INVALID: Invalid, Kind.ABSENT: NotFound, Kind.CONFLICT: Conflict}
+
+
+def granted(answer: Granted | Refused) -> Granted:
+    """Return what was asked for; raise the error of a refusal."""
+    if isinstance(answer, Refused):
+        raise error_of(answer)
+    return answer
+
+
+def error_of(refused: Refused) -> ApiError:
+    """Return a refusal as an error."""
+    return ERRORS[refused.kind](refused.message, refused.issues)
+
+
+def folders_of(request: Request) -> Folders:
+    """Return the folders that the service's settings name."""
+    return Folders.of(request.app.state.settings)

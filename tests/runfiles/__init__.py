@@ -1,0 +1,1 @@
+"""Tests of what a job does in the folder of its run."""
