@@ -32,7 +32,7 @@ def cluster_report(*, is_host_down: bool) -> ClusterReport:
 
 def make_run(state: State = State.RUNNING, *, retries: dict[str, Any] | None = None, **columns: Any) -> Run:
     """Make a run at step 5 of its first attempt, on Slurm, without a database."""
-    ((_, spec),) = small_experiment(resources=SLURM, retries=retries or {"failure": 3}).points()
+    ((_, spec),) = small_experiment(resources=SLURM, retries=retries or {"failure": 3}).points
     known = {"attempt": 1, "step": 5, "excluded": [], "moved_at": AT, "jobs": [], "retries_after": 0}
     return Run(id=1, spec=spec.model_dump(mode="json"), state=state, **(known | columns))
 
