@@ -54,6 +54,7 @@ from contract.api.responses import (
 )
 from contract.lifecycle.step import StepStopped
 from contract.spec.checkpoint import Checkpoint
+from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from orders import acceptance
 from store import experiments, runs
@@ -70,7 +71,7 @@ router = APIRouter(prefix="/experiments", tags=["experiments"])
 BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 
 
-def _checked(request: Request, force: Force = False) -> ExperimentSpec:
+def _checked(request: Request, force: Force = False) -> Expanded:
     # before the request's transaction: it reads snapshots, run folders and programs
     document = document_of(request, what="the experiment")
     return granted(acceptance.check(request.app.state.engine, document, folders_of(request), force=force))
@@ -84,7 +85,7 @@ def _checked(request: Request, force: Force = False) -> ExperimentSpec:
     responses={**CREATION, 200: {"model": ExperimentDraft}},
 )
 def create_experiment(
-    spec: Annotated[ExperimentSpec, Depends(_checked)],
+    new: Annotated[Expanded, Depends(_checked)],
     db: Writing,
     idempotency_key: IdempotencyKey = None,
     user: UserName = None,
@@ -97,10 +98,10 @@ def create_experiment(
     """Store an experiment and queue one run per point of its grid; a repeated key is carried out once."""
     asked = acceptance.Request(idempotency_key, user or "", origin, force, from_step)
     if dry_run:
-        if refused := acceptance.find_refusal(db, spec, asked):
+        if refused := acceptance.find_refusal(db, new, asked):
             raise error_of(refused)
-        return JSONResponse(experiment_draft(spec).model_dump(mode="json"))
-    accepted = granted(acceptance.store(db, spec, asked))
+        return JSONResponse(experiment_draft(new).model_dump(mode="json"))
+    accepted = granted(acceptance.store(db, new, asked))
     return Created(id=accepted.experiment_id, runs=accepted.run_ids, warnings=accepted.warnings)
 
 

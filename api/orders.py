@@ -5,6 +5,9 @@ from typing import TypeVar
 from fastapi import Request
 
 from api.errors import ApiError, Conflict, Invalid, NotFound
+from api.http.bodies import document_of
+from contract.spec.expanded import Expanded
+from orders import acceptance
 from orders.folders import Folders
 from orders.refused import Kind, Refused
 
@@ -27,3 +30,8 @@ def error_of(refused: Refused) -> ApiError:
 def folders_of(request: Request) -> Folders:
     """Return the folders that the service's settings name."""
     return Folders.of(request.app.state.settings)
+
+
+def draft_of(request: Request) -> Expanded:
+    """Return the experiment of the body with its points, as far as its document alone shows that it is valid."""
+    return granted(acceptance.read(document_of(request, what="the experiment")))

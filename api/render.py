@@ -32,6 +32,7 @@ from contract.lifecycle.reason import (
     RunPaused,
 )
 from contract.lifecycle.state import ENDED, State
+from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
 from contract.spec.recorded.stored_run import is_recorded, read_stored_run
@@ -205,9 +206,11 @@ def experiment_detail(experiment: Experiment, summary: Summary, tags: Sequence[s
     )
 
 
-def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
-    """Return the experiment and the runs that `spec` describes, before any is stored; of a search one example."""
-    names = [step.name for step, known in zip(spec.steps, spec.points_of_steps(), strict=True) for _ in known or ()]
+def experiment_draft(experiment: Expanded) -> ExperimentDraft:
+    """Return an experiment and its runs before any is stored; of a search one example."""
+    spec, points = experiment.spec, experiment.points
+    of_steps = zip(spec.steps, experiment.points_of_steps(), strict=True)
+    names = [step.name for step, known in of_steps for _ in known or ()]
     runs = [
         DraftRun(
             number=number,
@@ -217,7 +220,7 @@ def experiment_draft(spec: ExperimentSpec) -> ExperimentDraft:
             world=run.resources.world,
             steps=run.steps,
         )
-        for number, (values, run) in enumerate(spec.points()[:1] if spec.search else spec.points())
+        for number, (values, run) in enumerate(points[:1] if spec.search else points)
     ]
     steps = [DraftStep(name=step.name, needs=step.needed(), runs=step.size) for step in spec.steps]
     return ExperimentDraft(spec=spec, runs=runs, steps=steps)

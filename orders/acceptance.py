@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from contract.differences import is_same
 from contract.spec.checks.program_files import check_programs
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.steps.workflow import unknown_step, with_descendants
@@ -45,27 +46,26 @@ class Accepted:
     warnings: list[str]
 
 
-def read_spec(document: Mapping[str, Any]) -> ExperimentSpec | Refused:
-    """Return the spec of a document with its points."""
+def read(document: Mapping[str, Any]) -> Expanded | Refused:
+    """Return the experiment of a document with its points."""
     try:
-        return ExperimentSpec.model_validate(document)
+        return read_experiment(document)
     except ValidationError as error:
         return Refused("the experiment is not valid", issues_of(error))
 
 
-def check(
-    engine: Engine, document: Mapping[str, Any], folders: Folders, *, force: bool = False
-) -> ExperimentSpec | Refused:
-    """Return the spec as it is stored, after all checks that take long or read files; the caller holds no transaction.
+def check(engine: Engine, document: Mapping[str, Any], folders: Folders, *, force: bool = False) -> Expanded | Refused:
+    """Return the experiment as it is stored, after all checks that take long or read files.
 
-    Code snapshots that it names are protected from being removed. Raise OSError if a folder gives no answer.
+    The caller holds no transaction. Code snapshots that the spec names are protected from being removed. Raise OSError
+    if a folder gives no answer.
     """
-    spec = read_spec(document)
-    if isinstance(spec, Refused):
-        return spec
-    if refused := check_code(engine, spec, folders.snapshots):
+    experiment = read(document)
+    if isinstance(experiment, Refused):
+        return experiment
+    if refused := check_code(engine, experiment, folders.snapshots):
         return refused
-    resolved = with_initial_weights(engine, spec, folders.runs)
+    resolved = with_initial_weights(engine, experiment, folders.runs)
     if isinstance(resolved, Refused) or force:
         return resolved
     if issues := check_programs(resolved, folders.runs):
@@ -74,29 +74,29 @@ def check(
     return resolved
 
 
-def find_refusal(db: Session, spec: ExperimentSpec, asked: Request) -> Refused | None:
-    """Return why this service would not store a spec that `check` returned; None if it would."""
-    return _check_step(spec, asked.from_step) or check_service(db, spec, force=asked.force)
+def find_refusal(db: Session, experiment: Expanded, asked: Request) -> Refused | None:
+    """Return why this service would not store an experiment that `check` returned; None if it would."""
+    return _check_step(experiment.spec, asked.from_step) or check_service(db, experiment, force=asked.force)
 
 
-def store(db: Session, spec: ExperimentSpec, asked: Request) -> Accepted | Refused:
+def store(db: Session, experiment: Expanded, asked: Request) -> Accepted | Refused:
     """Store an experiment that `check` returned, with one queued run per point; a repeated key is carried out once.
 
     A search has no runs yet, and a workflow only those of steps that need no other one.
     """
-    if refused := _check_step(spec, asked.from_step):
+    if refused := _check_step(experiment.spec, asked.from_step):
         return refused
     if asked.key and (made := experiments.created_by(db, asked.key)):
-        return _made_before(*made, spec)
-    if refused := check_service(db, spec, force=asked.force):
+        return _made_before(*made, experiment.spec)
+    if refused := check_service(db, experiment, force=asked.force):
         return refused
     if asked.origin is not None and not experiments.is_present(db, asked.origin):
         return no_experiment(asked.origin)
-    carried_out = with_descendants(spec.steps, asked.from_step) if asked.from_step is not None else ()
+    carried_out = with_descendants(experiment.spec.steps, asked.from_step) if asked.from_step is not None else ()
     try:
         experiment_id, run_ids = runs.create(
             db,
-            spec,
+            experiment,
             key=asked.key,
             owner=asked.owner,
             origin_id=asked.origin,
@@ -105,7 +105,7 @@ def store(db: Session, spec: ExperimentSpec, asked: Request) -> Accepted | Refus
         )
     except IntegrityError:
         return conflict("a request with this Idempotency-Key is being carried out: send it again")
-    return Accepted(experiment_id, run_ids, find_warnings(spec))
+    return Accepted(experiment_id, run_ids, find_warnings(experiment))
 
 
 def _check_step(spec: ExperimentSpec, name: str | None) -> Refused | None:

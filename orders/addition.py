@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from contract.api.lifecycle import PointsRequest
+from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_POINTS, Values
 from contract.spec.grid.step_grid import Points
@@ -36,8 +37,8 @@ class _Checked:
     """The points of a request after all checks that take long or read files."""
 
     read: dict[str, Any]  # the spec of the experiment when it was checked
-    spec: ExperimentSpec
-    grid: ExperimentSpec | None  # with further values of its axes; None: the grid stays
+    spec: ExperimentSpec  # with the larger grid, if it grows
+    grows: bool
     in_grid: Points
     extra: Points
 
@@ -93,15 +94,14 @@ def _check(
     extra = extra_points(read, [*asked.points, *like])
     if isinstance(extra, Refused):
         return extra
-    in_grid = [] if grid is None else grid.points()
-    spec = (grid or ExperimentSpec.from_stored(read)).with_points([*in_grid, *extra])
-    resolved = with_initial_weights(engine, spec, folders.runs)
+    spec, in_grid = (ExperimentSpec.from_stored(read), []) if grid is None else (grid.spec, grid.points)
+    resolved = with_initial_weights(engine, Expanded(spec, [*in_grid, *extra]), folders.runs)
     if isinstance(resolved, Refused):
         return resolved
     if refused := check_code(engine, resolved, folders.snapshots):
         return refused
-    points = resolved.points()
-    return _Checked(read, resolved, grid, points[: len(in_grid)], points[len(in_grid) :])
+    first = len(in_grid)
+    return _Checked(read, spec, grid is not None, resolved.points[:first], resolved.points[first:])
 
 
 def _store(db: Session, experiment_id: int, checked: _Checked, *, force: bool) -> Added | Refused:
@@ -109,10 +109,10 @@ def _store(db: Session, experiment_id: int, checked: _Checked, *, force: bool) -
     if experiment is None or experiment.spec != checked.read:
         return conflict(f"experiment {experiment_id} has changed meanwhile: send the request again")
     new = added_points.new_points(db, experiment_id, checked.in_grid, checked.extra)
-    refused = _check_number(new) or check_service(db, checked.spec.with_points([*new.grid, *new.extra]), force=force)
-    if refused:
+    asked = Expanded(checked.spec, [*new.grid, *new.extra])
+    if refused := _check_number(new) or check_service(db, asked, force=force):
         return refused
-    return Added(added_points.add(db, experiment, checked.grid, new), new.existing)
+    return Added(added_points.add(db, experiment, checked.spec if checked.grows else None, new), new.existing)
 
 
 def _check_number(new: NewPoints) -> Refused | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.grid.dotted_paths import known_path
 from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
@@ -18,7 +18,7 @@ MAX_EXTRA = 1000  # points outside the grid in a request: each is validated by i
 NOT_VALID = "the points are not valid"
 
 
-def grown_grid(stored: dict[str, Any], axes: Mapping[str, list[Any]]) -> ExperimentSpec | Refused:
+def grown_grid(stored: dict[str, Any], axes: Mapping[str, list[Any]]) -> Expanded | Refused:
     """Return the stored spec with further values of its axes."""
     known: dict[str, list[Any]] = stored.get("axes", {})
     axes = {known_path(path, known): values for path, values in axes.items()}
@@ -27,7 +27,7 @@ def grown_grid(stored: dict[str, Any], axes: Mapping[str, list[Any]]) -> Experim
         return Refused(NOT_VALID, issues)
     grown = {path: [*values, *_further(values, axes.get(path, []))] for path, values in known.items()}
     try:
-        return ExperimentSpec.model_validate({**stored, "axes": grown})
+        return read_experiment({**stored, "axes": grown})
     except ValidationError as error:
         return Refused(NOT_VALID, issues_of(error))
 
@@ -49,7 +49,7 @@ def extra_points(stored: dict[str, Any], points: Sequence[Values]) -> Points | R
         values = {known_path(path, fields): value for path, value in named.items()}
         grid = {"axes": {path: [value] for path, value in values.items()}, "variants": []}
         try:
-            found += ExperimentSpec.model_validate({**stored, **grid}).points()
+            found += read_experiment({**stored, **grid}).points
         except ValidationError as error:
             issues += [_in_point(issue, number) for issue in issues_of(error)]
     return Refused(NOT_VALID, issues) if issues else found

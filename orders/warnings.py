@@ -2,21 +2,23 @@
 
 from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.time_limit import warn_of_short_limit
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from orders.checks.absent_modules import absent_modules
 
 
-def find_warnings(spec: ExperimentSpec) -> list[str]:
+def find_warnings(experiment: Expanded) -> list[str]:
     """Return what the service cannot decide: the jobs may use another Python, start faster, or load images faster."""
-    modules = [f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in absent_modules(spec)]
+    modules = [
+        f"{issue.path}: {issue.message}; the jobs' Python must have it" for _, issue in absent_modules(experiment)
+    ]
     short = [
-        f"{spec.place(issue.path, number)}: {issue.message}"
-        for number, (_, run) in enumerate(spec.points())
+        f"{experiment.place(issue.path, number)}: {issue.message}"
+        for number, (_, run) in enumerate(experiment.points)
         if (issue := warn_of_short_limit(run.resources))
     ]
     few = [
-        f"{spec.place(issue.path, number)}: {issue.message}"
-        for number, (_, run) in enumerate(spec.points())
+        f"{experiment.place(issue.path, number)}: {issue.message}"
+        for number, (_, run) in enumerate(experiment.points)
         if run.kind == "engine" and (issue := warn_of_few_cpus(run))
     ]
     return [*modules, *dict.fromkeys(short), *dict.fromkeys(few)]

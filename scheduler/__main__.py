@@ -93,6 +93,7 @@ def _close(settings: Settings) -> None:
 
 def _preview(settings: Settings) -> None:
     from contract.api.cluster_report import ClusterReport
+    from contract.spec.expanded import expand
     from contract.spec.experiment import ExperimentSpec
     from scheduler.submit.dry_run import describe_submissions
 
@@ -100,18 +101,19 @@ def _preview(settings: Settings) -> None:
     spec, _, report = sys.stdin.read().partition("\n")
     known = ClusterReport.model_validate_json(report) if report else None
     with suppress(BrokenPipeError):  # `| head` has seen enough
-        for line in describe_submissions(ExperimentSpec.model_validate_json(spec), settings, known):
+        for line in describe_submissions(expand(ExperimentSpec.model_validate_json(spec)), settings, known):
             print(line, flush=True)
 
 
 def _predict(settings: Settings) -> None:
+    from contract.spec.expanded import expand
     from contract.spec.experiment import ExperimentSpec
     from scheduler.submit.predict import predict_starts
 
     # the database first, whose URL may be a secret that this process's environment lacks
     database, _, spec = sys.stdin.read().partition("\n")
     known = settings.model_copy(update={"database": database})
-    for prediction in predict_starts(ExperimentSpec.model_validate_json(spec), known):
+    for prediction in predict_starts(expand(ExperimentSpec.model_validate_json(spec)), known):
         print(prediction.model_dump_json(), flush=True)
 
 

@@ -14,7 +14,7 @@ from contract.lifecycle.reason import StopSource
 from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.lifecycle.unread import Unread
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from store import changes, service
 from store.lifecycle import tags
 from store.lifecycle.new_runs import insert_runs
@@ -34,7 +34,7 @@ IS_OPEN = (Job.external_id.is_not(None), Job.is_gone.is_(False))  # the cluster 
 
 def create(
     db: Session,
-    spec: ExperimentSpec,
+    new: Expanded,
     *,
     key: str | None = None,
     owner: str = "",
@@ -47,6 +47,7 @@ def create(
     A search has no runs yet: the scheduler starts its trials. `owner` counts where the spec names none. `force`: no run
     takes a finished run's result; `carried_out`: no run of the steps with these names does.
     """
+    spec = new.spec
     experiment = Experiment(
         id=service.new_ids(db, "experiments", 1)[0],
         name=spec.name,
@@ -59,7 +60,7 @@ def create(
         owner=owner if spec.owner is None else spec.owner,
         project=spec.project,
         origin_id=origin_id,
-        table_base=spec.example_run() if spec.is_workflow else None,
+        table_base=new.example_run() if spec.is_workflow else None,
     )
     db.add(experiment)
     db.flush()
@@ -68,12 +69,12 @@ def create(
     tags.store_experiment_tags(db, experiment.id, present=(), wanted=spec.tags)
     add_spec_rules(db, experiment.id, spec.notify)
     if spec.search is not None:
-        searches.create(db, experiment.id, spec.search, spec.search_base())
+        searches.create(db, experiment.id, spec.search, new.search_base())
         return experiment.id, []
     if spec.is_workflow:
         forced = [step.name for step in spec.steps] if force else carried_out
-        return experiment.id, create_steps(db, experiment.id, spec, forced=forced)
-    return experiment.id, insert_runs(db, experiment.id, spec.points(), first=0, force=force)
+        return experiment.id, create_steps(db, experiment.id, new, forced=forced)
+    return experiment.id, insert_runs(db, experiment.id, new.points, first=0, force=force)
 
 
 def change_spec(db: Session, run_id: int, spec: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contract.folder.run_folder import RunFolder
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
@@ -30,20 +31,20 @@ def blocks(page: str, language: str) -> list[str]:
 VARYING, OWN = blocks("guide.md", "yaml"), blocks("own-parts.md", "yaml")
 
 
-def experiment(example: str) -> ExperimentSpec:
+def experiment(example: str) -> Expanded:
     """Return the example as an experiment; what it does not state is that of the first run."""
     fields = read_document(example.encode())
     outside = {name: fields.pop(name) for name in [*fields] if name in ExperimentSpec.model_fields}
-    return ExperimentSpec.model_validate({**RUN, **outside, "base": outside.get("base", {**RUN["base"], **fields})})
+    return read_experiment({**RUN, **outside, "base": outside.get("base", {**RUN["base"], **fields})})
 
 
 @pytest.mark.parametrize("example", [*VARYING, *OWN], ids=lambda example: example.split(":")[0])
 def test_every_yaml_example_is_valid(example: str) -> None:
-    assert experiment(example).points()
+    assert experiment(example).points
 
 
 def test_the_numbers_of_runs_are_those_of_the_text() -> None:
-    sizes = {example.split(":")[0]: len(experiment(example).points()) for example in VARYING}
+    sizes = {example.split(":")[0]: len(experiment(example).points) for example in VARYING}
     assert (sizes["axes"], sizes["variants"]) == (12, 6)
 
 

@@ -12,6 +12,7 @@ from api.database import Reading
 from api.http.statuses import LIST, UNCHANGED
 from contract.api.drafts.recipes import LastTime, Recipe
 from contract.lifecycle.state import State
+from contract.spec.expanded import read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read_document
 from store.run_times import attempts, busy_seconds
@@ -44,12 +45,12 @@ def read_recipes(folder: Path) -> list[Recipe]:
 
 def _read(path: Path) -> Recipe:
     text = path.read_text()
-    spec = ExperimentSpec.model_validate(read_document(text))
-    runs = [run.resources for _, run in spec.points()]
+    experiment = read_experiment(read_document(text))
+    runs = [run.resources for _, run in experiment.points]
     return Recipe(
         name=path.stem,
-        title=spec.name,
-        description=spec.description,
+        title=experiment.spec.name,
+        description=experiment.spec.description,
         clusters=sorted({resources.kind for resources in runs}),
         runs=len(runs),
         ranks=max(resources.world for resources in runs),

@@ -10,17 +10,19 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading
 from api.errors import Busy
-from api.http.bodies import body_of, describe_body
+from api.http.bodies import describe_body
 from api.http.statuses import problems
+from api.orders import draft_of
 from contract.api.cluster_report import ClusterReport
 from contract.api.drafts.scripts import Scripts
+from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from store import clusters
 
 router = APIRouter(tags=["drafts"])
 WAIT_S, TIMEOUT_S = 5.0, 60.0
 _one = Lock()  # a process of its own for seconds: all requests share one
-Spec = Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))]
+Draft = Annotated[Expanded, Depends(draft_of)]
 
 
 @router.post(
@@ -28,9 +30,9 @@ Spec = Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the exper
     openapi_extra=describe_body(ExperimentSpec, "The experiment, as JSON or YAML."),
     responses=problems(400, 413, 415, 422, 503),
 )
-def preview_scripts(spec: Spec, db: Reading) -> Scripts:
+def preview_scripts(draft: Draft, db: Reading) -> Scripts:
     """Return each point of the grid and the exact batch scripts, by the limits and nodes of the newest report."""
-    lines = [spec.model_dump_json(), *_report_for(db, spec)]
+    lines = [draft.spec.model_dump_json(), *_report_for(db, draft)]
     if not _one.acquire(timeout=WAIT_S):
         raise Busy("other scripts are being written: try again in a few seconds")
     try:
@@ -49,8 +51,8 @@ def preview_scripts(spec: Spec, db: Reading) -> Scripts:
     return Scripts(text=done.stdout)
 
 
-def _report_for(db: Session, spec: ExperimentSpec) -> list[str]:
-    if all(run.resources.kind != "slurm" for _, run in spec.points()):
+def _report_for(db: Session, draft: Expanded) -> list[str]:
+    if all(run.resources.kind != "slurm" for _, run in draft.points):
         return []
     reports = [row.report for row in clusters.reports(db) if row.kind == "slurm" and row.report]
     return [ClusterReport.model_validate(report | {"queue": []}).model_dump_json() for report in reports]

@@ -11,12 +11,14 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from api.http.bodies import body_of, describe_body
+from api.http.bodies import describe_body
 from api.http.statuses import problems
+from api.orders import draft_of
 from api.sentences.local_queue import estimate_start_s, local_queue_sentence
 from contract.api.cluster_report import ClusterReport
 from contract.api.drafts.starts import MOST_KINDS, PredictedStart, PredictedStarts, SlurmPrediction
 from contract.spec.any_run import AnyRun
+from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from store.lifecycle.new_runs import kinds_of_jobs, need_of
 from store.lists.local_queue import read_whole_queue
@@ -26,7 +28,7 @@ from store.tables import Cluster, now
 router = APIRouter(tags=["drafts"])
 TIMEOUT_S = 75.0  # of a process: three calls of Slurm, each with a timeout of 20 s
 KNOWN_S, MOST_KNOWN = 60.0, 200  # so long an answer of Slurm counts for drafts that ask for the same
-Spec = Annotated[ExperimentSpec, Depends(body_of(ExperimentSpec, what="the experiment"))]
+Draft = Annotated[Expanded, Depends(draft_of)]
 Kinds = Sequence[tuple[AnyRun, int]]
 
 
@@ -56,12 +58,12 @@ class SlurmAnswers:
     openapi_extra=describe_body(ExperimentSpec, "The experiment, as JSON or YAML."),
     responses=problems(400, 413, 415, 422, 503),
 )
-async def predict_starts(spec: Spec, request: Request) -> PredictedStarts:
+async def predict_starts(draft: Draft, request: Request) -> PredictedStarts:
     """Return when the first job of each kind of the draft would start, as Slurm or the queue of the machine predict."""
     state = request.app.state
-    kinds = kinds_of_jobs(spec)[:MOST_KINDS]
+    kinds = kinds_of_jobs(draft.points)[:MOST_KINDS]
     slurm = [kind for kind in kinds if kind[0].resources.kind == "slurm"]
-    answers = await state.slurm_answers.of(spec, slurm, state.settings.database_url()) if slurm else []
+    answers = await state.slurm_answers.of(draft.spec, slurm, state.settings.database_url()) if slurm else []
     return await run_in_threadpool(_starts, request, kinds, list(answers))
 
 

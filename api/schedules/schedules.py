@@ -21,7 +21,7 @@ from contract.api.schedules.schedules import (
     ScheduleView,
 )
 from contract.spec.artifacts.initial_weights import weight_sources
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.validation import ValidationIssue
 from orders import acceptance
 from orders.checks.code import check_code
@@ -45,14 +45,14 @@ class CheckedSchedule:
 
     def __init__(self, request: Request) -> None:
         self.new = body_of(NewSchedule, what="the schedule")(request)
-        spec = acceptance.read_spec(self.new.experiment)
-        if isinstance(spec, Refused):
-            issues = [one.model_copy(update={"path": f"experiment.{one.path}"}) for one in spec.issues]
+        experiment = acceptance.read(self.new.experiment)
+        if isinstance(experiment, Refused):
+            issues = [one.model_copy(update={"path": f"experiment.{one.path}"}) for one in experiment.issues]
             raise Invalid(NOT_VALID, issues)
-        self.spec = spec
-        if refused := check_code(request.app.state.engine, spec, folders_of(request).snapshots):
+        self.experiment = experiment
+        if refused := check_code(request.app.state.engine, experiment, folders_of(request).snapshots):
             raise error_of(refused)
-        if weight_sources(self.spec.points()):
+        if weight_sources(experiment.points):
             message = "the experiments of a schedule start from no other run's weights"
             raise Invalid(NOT_VALID, [ValidationIssue(path="experiment", message=message)])
         _refuse_path(self.new, request.app.state.settings.trigger_folders)
@@ -76,8 +76,8 @@ def create_schedule(
     checked: Annotated[CheckedSchedule, Depends(CheckedSchedule)], db: Writing, user: UserName = None
 ) -> ScheduleView:
     """Store a schedule under a name of its own; its experiment is checked as at POST /experiments."""
-    new, spec = checked.new, checked.spec
-    if refused := check_service(db, spec, force=False):
+    new = checked.new
+    if refused := check_service(db, checked.experiment, force=False):
         raise error_of(refused)
     if schedules.has_name(db, new.name):
         raise Conflict(f"there is a schedule with the name {new.name}")
@@ -85,7 +85,7 @@ def create_schedule(
         raise Conflict(f"there are {MAX_SCHEDULES} schedules, and no more are possible: delete one")
     stored = schedules.add_schedule(
         db,
-        _codes_of(spec),
+        _codes_of(checked.experiment),
         name=new.name,
         owner=user or "",
         spec=new.experiment,
@@ -146,10 +146,10 @@ def _locked(db: Session, schedule_id: int) -> Schedule:
     return schedule
 
 
-def _codes_of(spec: ExperimentSpec) -> set[str]:
+def _codes_of(experiment: Expanded) -> set[str]:
     """Return the hashes of the code snapshots that the experiment names, also those of steps that begin later."""
-    known = {run.code for _, run in spec.points() if run.kind == "program" and run.code}
-    return known | {code for step in spec.steps for code in codes_of(step)}
+    known = {run.code for _, run in experiment.points if run.kind == "program" and run.code}
+    return known | {code for step in experiment.spec.steps for code in codes_of(step)}
 
 
 def _refuse_path(new: NewSchedule, folders: list[FilePath]) -> None:

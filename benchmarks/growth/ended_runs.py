@@ -14,7 +14,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind, JobEnd
 from contract.lifecycle.state import State
 from contract.metric_names import EVERY_STEP, HELDOUT_ACCURACY
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.table import Series
@@ -32,12 +32,12 @@ HISTORY = (State.QUEUED, State.SUBMITTING, State.PENDING, State.RUNNING)
 
 def add_ended_runs(engine: Engine, size: int, over: timedelta, *, steps: int = STEPS) -> int:
     """Insert `size` runs that ended at regular moments of the last days; return the number of their points."""
-    spec, points = ExperimentSpec.model_validate({"name": "ended", "base": SPEC}), 0
+    ended, points = read_experiment({"name": "ended", "base": SPEC}), 0
     for first in range(0, size, BATCH):
         count = min(BATCH, size - first)
         ends = [now() - over * (1 - (first + number) / size) for number in range(count)]
         with transaction(engine) as db:
-            run_ids = _add_runs(db, spec, ends)
+            run_ids = _add_runs(db, ended, ends)
             _add_jobs(db, dict(zip(run_ids, ends, strict=True)))
             points += _add_points(db, run_ids, steps)
     return points
@@ -59,9 +59,9 @@ def size_bytes(engine: Engine) -> int:
         return int(connection.exec_driver_sql(query).scalar_one())
 
 
-def _add_runs(db: Session, spec: ExperimentSpec, ends: Sequence[datetime]) -> list[int]:
-    owners = _add_experiments(db, spec, ends)
-    ((_, point),) = spec.points()
+def _add_runs(db: Session, ended: Expanded, ends: Sequence[datetime]) -> list[int]:
+    owners = _add_experiments(db, ended, ends)
+    ((_, point),) = ended.points
     fields = {"spec": point.model_dump(mode="json"), "values": {"seed": 1}, "cluster": "slurm", "world": 1}
     fields |= {"steps": STEPS, "step": STEPS, "attempt": 1, "latest": dict.fromkeys(SERIES, 0.5), "best_accuracy": 0.5}
     rows = [
@@ -76,12 +76,12 @@ def _add_runs(db: Session, spec: ExperimentSpec, ends: Sequence[datetime]) -> li
     return list(db.scalars(insert(Run).returning(Run.id, sort_by_parameter_order=True), rows))
 
 
-def _add_experiments(db: Session, spec: ExperimentSpec, ends: Sequence[datetime]) -> list[tuple[int, int]]:
+def _add_experiments(db: Session, ended: Expanded, ends: Sequence[datetime]) -> list[tuple[int, int]]:
     """Insert the experiments of so many runs; return the experiment and the number in it of each run."""
     sizes: list[int] = []
     while (missing := len(ends) - sum(sizes)) > 0:
         sizes += [min(SWEEP, missing), *[1] * min(SWEEP, max(0, missing - SWEEP))]
-    document, firsts = spec.model_dump(mode="json"), [sum(sizes[:place]) for place in range(len(sizes))]
+    document, firsts = ended.spec.model_dump(mode="json"), [sum(sizes[:place]) for place in range(len(sizes))]
     rows = [{"name": f"ended {ends[first]}", "spec": document, "created_at": ends[first]} for first in firsts]
     ids = db.scalars(insert(Experiment).returning(Experiment.id, sort_by_parameter_order=True), rows)
     return [(id_, number) for id_, size in zip(ids, sizes, strict=True) for number in range(size)]

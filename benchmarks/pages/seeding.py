@@ -13,7 +13,7 @@ from benchmarks.run_table import analyze
 from benchmarks.workflow.ticks import document as workflow_document
 from contract.folder.events import Points as PointsEvent
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
@@ -109,7 +109,7 @@ def _compared(engine: Engine) -> dict[str, int]:
     return {"compared": _with_losses(engine, spec("compared runs", axes=axes), COMPARED_POINTS)}
 
 
-def _with_losses(engine: Engine, document: ExperimentSpec, count: int) -> int:
+def _with_losses(engine: Engine, document: Expanded, count: int) -> int:
     """Store ended runs with a noisy loss of so many points each."""
     with transaction(engine) as db:
         experiment_id, ids = runs.create(db, document)
@@ -137,7 +137,7 @@ def _workflow(engine: Engine) -> dict[str, int]:
     """Store the workflow of 10,000 runs with half of its steps ended, as its planner leaves it."""
     context = Context(engine, {"local": Local()}, Path("/nonexistent"), local_ranks=2)
     with transaction(engine) as db:
-        experiment_id, _ = runs.create(db, ExperimentSpec.model_validate(workflow_document()))
+        experiment_id, _ = runs.create(db, read_experiment(workflow_document()))
     own = Run.experiment_id == experiment_id
     while True:
         plan(context)
@@ -152,7 +152,7 @@ def _workflow(engine: Engine) -> dict[str, int]:
 def _live(engine: Engine) -> dict[str, int]:
     document = spec("live runs", epochs=100_000, axes={"seed": list(range(LIVE))})
     with transaction(engine) as db:
-        experiment_id, ids = runs.create(db, ExperimentSpec.model_validate(document.model_dump()))
+        experiment_id, ids = runs.create(db, document)
         for run_id in ids:
             for state in TO_RUNNING:
                 move(db, db.get_one(Run, run_id), state)

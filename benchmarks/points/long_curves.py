@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 
 from api.app import create_app
 from contract.settings import Settings
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from migrations.commands import upgrade
 from store import runs
 from store.metrics.chunks import write_points
@@ -79,7 +79,7 @@ def _create(home: Path) -> tuple[Settings, Engine]:
 def _add_runs(engine: Engine, count: int) -> list[int]:
     document = {"name": "points", "base": SPEC, "axes": {"seed": list(range(count))}}
     with transaction(engine) as db:
-        _, run_ids = runs.create(db, ExperimentSpec.model_validate(document))
+        _, run_ids = runs.create(db, read_experiment(document))
         known = ids_of(db, [(run_id, "loss") for run_id in run_ids], run_ids)
     return [known[run_id, "loss"] for run_id in run_ids]
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from contract.folder.events import Event, Finished, Points, Started
 from contract.lifecycle.state import State
 from contract.settings import Settings
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from lab.fake_slurm import programs, scheduler
 from lab.fake_slurm.state import ClusterState
 from lab.fake_slurm.state import Settings as ClusterSettings
@@ -78,7 +78,7 @@ class Testbed:
         """Insert an experiment with `size` runs; return its id."""
         document = {"name": name, "base": SPEC, "axes": {"seed": list(range(size))}}
         with transaction(self.site.engine) as db:
-            return runs.create(db, ExperimentSpec.model_validate(document))[0]
+            return runs.create(db, read_experiment(document))[0]
 
     def count(self, *states: State) -> int:
         """Return the number of runs in these states."""

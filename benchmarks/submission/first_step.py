@@ -20,7 +20,7 @@ from benchmarks.submission import service
 from benchmarks.submission.sweep import ENGINE
 from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from trainers.job import run_attempt
 
 PAIRS, PAIR_PERIOD_S, PATIENCE_S = 7, 18.0, 90.0
@@ -89,7 +89,7 @@ def _engine(client: httpx.Client, handed_over: list[float]) -> float:
 def _submitit(home: Path, number: int) -> float:
     """Return the seconds from submitit's submit() to the first step; the run folder is written before."""
     folder = RunFolder(home / f"plain-{number}")
-    ((_, run),) = ExperimentSpec.model_validate({"name": "one", "base": BASE}).points()
+    ((_, run),) = read_experiment({"name": "one", "base": BASE}).points
     folder.prepare(run)
     executor = SlurmExecutor(folder=home / "plain")
     executor.update_parameters(partition=PARTITION, time=60, ntasks_per_node=1, setup=["export OMP_NUM_THREADS=1"])

@@ -23,7 +23,7 @@ from benchmarks.run_table import analyze
 from contract.lifecycle.state import State
 from contract.lifecycle.step import OPEN_STEPS
 from contract.settings import Settings
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from migrations.commands import upgrade
 from scheduler.clusters.local import Local
 from scheduler.context import Context
@@ -59,7 +59,7 @@ def measure(url: str, folder: Path) -> dict[str, Any]:
     engine = engine_for(url)
     context = Context(engine, {"local": Local()}, folder / "runs", local_ranks=2)
     with transaction(engine) as db:
-        experiment_id, _ = runs.create(db, ExperimentSpec.model_validate(document()))
+        experiment_id, _ = runs.create(db, read_experiment(document()))
     begins, rest = list[float](), list[float]()
     for _ in range(LEVELS):
         rest += [_time(lambda: plan(context)) for _ in range(REPEATS)]

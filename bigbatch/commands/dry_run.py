@@ -12,7 +12,7 @@ from bigbatch.errors import BigbatchError, DocumentRefused
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.streams import run_shown
 from contract.api.cluster_report import ClusterReport
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.validation import issues_of
 
 
@@ -23,11 +23,11 @@ def dry_run(file: SpecFile) -> None:
     of the scripts are those of this shell.
     """
     try:
-        spec = ExperimentSpec.model_validate(read_spec(file))
+        experiment = read_experiment(read_spec(file))
     except ValidationError as error:
         raise DocumentRefused(f"{file} is not a valid experiment", issues_of(error)) from error
-    lines = [spec.model_dump_json()]
-    if any(run.resources.kind == "slurm" for _, run in spec.points()) and (report := _slurm_report()):
+    lines = [experiment.spec.model_dump_json()]
+    if any(run.resources.kind == "slurm" for _, run in experiment.points) and (report := _slurm_report()):
         lines.append(report.model_copy(update={"queue": []}).model_dump_json())
     command = [sys.executable, "-P", "-m", "scheduler", "preview"]
     raise typer.Exit(run_shown(command, "\n".join(lines).encode()))

@@ -3,22 +3,19 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 
 from contract.spec.any_run import AnyRun, read_run
 from contract.spec.base import Spec
-from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing
+from contract.spec.checks.packing import MAX_RUNS_PER_JOB
 from contract.spec.grid.base_fields import complete_base
 from contract.spec.grid.fields import Axes, MaxParallel, Variants
 from contract.spec.grid.grid import Grid
-from contract.spec.grid.step_grid import REQUIRED, Points, StepGrid, base_document
+from contract.spec.grid.step_grid import REQUIRED
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
 from contract.spec.notify.rule import Notify
-from contract.spec.search.points import check_search
 from contract.spec.search.search import SearchSpec
 from contract.spec.steps.step import MAX_STEPS, StepSpec
-from contract.spec.steps.template import sample_run
-from contract.spec.steps.workflow import expand_steps
 from contract.validation import ValidationIssue, validation_error
 
 BASE_EXAMPLE = {
@@ -83,22 +80,17 @@ class ExperimentSpec(Spec):
     """The steps of a workflow, in place of `base`, `axes`, `variants`, `max_parallel` and `pack`: each has its own."""
     notify: Notify = Field(default=[], examples=[[{"target": "team-slack", "on": ["end", "failure"]}]])
     """Who gets messages about the experiment, in addition to the rules of users."""
-    _points: Points = PrivateAttr(default=[])
-    _sizes: list[int] = PrivateAttr(default=[])  # of a workflow: the number of known points of each step
-    _was_checked: bool = PrivateAttr(default=False)
 
     @classmethod
     def from_stored(cls, stored: dict[str, Any]) -> Self:
-        """Return the spec of an accepted experiment, without building and checking its points again."""
+        """Return the spec of an accepted experiment, without checking it again."""
         base, steps = stored.get("base"), stored.get("steps", [])
         built = {
             "base": None if base is None else read_run(base),
             "steps": [StepSpec.model_validate(step) for step in steps],
             "search": stored.get("search") and SearchSpec.model_validate(stored["search"]),
         }
-        spec = cls.model_construct(**{**stored, **built})
-        spec._was_checked = True
-        return spec
+        return cls.model_construct(**{**stored, **built})
 
     @property
     def is_workflow(self) -> bool:
@@ -110,59 +102,11 @@ class ExperimentSpec(Spec):
         """The variants and axes of an experiment without steps."""
         return Grid(self.variants, self.axes)
 
-    def points(self) -> Points:
-        """Return the values and the complete run of every point, in the order of the grid.
-
-        Of a workflow those of each step whose runs are known before any other step has ended. Of a search examples of
-        its trials, by which it is checked: its runs are made later.
-        """
-        return self._points
-
-    def points_of_steps(self) -> list[Points | None]:
-        """Return the points of each step of a workflow; None of a step whose runs are known later."""
-        found: list[Points | None] = []
-        first = 0
-        for step, size in zip(self.steps, self._sizes, strict=True):
-            found.append(self._points[first : first + size] if step.is_known else None)
-            first += size
-        return found
-
     def of_step(self, name: str) -> Self:
-        """Return one step of a workflow as an experiment of its own, with the points of the step that are known."""
-        index = next(index for index, step in enumerate(self.steps) if step.name == name)
-        step = self.steps[index]
+        """Return one step of a workflow as an experiment of its own."""
+        step = next(step for step in self.steps if step.name == name)
         fields = {field: getattr(step, field) for field in OF_ONE_STEP}
-        spec = self.model_construct(name=f"{self.name}: {name}", base=None, **fields)
-        known = self.points_of_steps()[index] if self._sizes else None
-        return spec.with_points(known or [])
-
-    def example_run(self) -> dict[str, Any]:
-        """Return a run of a workflow's largest step: the table of runs stores of each run how it differs from this one.
-
-        Of a step whose runs are known later it is a sample, with values of the right types for references.
-        """
-        largest = max(self.steps, key=lambda step: (step.size is None, step.size or 0))
-        known = self.points_of_steps()[self.steps.index(largest)]
-        if known:
-            return known[0][1].model_dump(mode="json")
-        return sample_run(largest, {step.name: step for step in self.steps})
-
-    def place(self, path: str, number: int) -> str:
-        """Return where the document has a field of point `number`: in its variant, in an axis, or in the base."""
-        if not self.is_workflow:
-            return self.grid.path_in_document(path, number)
-        first = 0
-        for index, (step, size) in enumerate(zip(self.steps, self._sizes, strict=True)):
-            if number < first + size:
-                return f"steps.{index}.{step.grid.path_in_document(path, number - first)}"
-            first += size
-        raise IndexError(f"the experiment has no point {number}")
-
-    def with_points(self, points: Points) -> Self:
-        """Return the same spec with other points, which were checked elsewhere; a workflow keeps their number."""
-        spec = self.model_copy()
-        spec._points, spec._was_checked = points, True
-        return spec
+        return self.model_construct(name=f"{self.name}: {name}", base=None, **fields)
 
     @model_validator(mode="before")
     @classmethod
@@ -171,44 +115,10 @@ class ExperimentSpec(Spec):
         return complete_base(document, REQUIRED) if isinstance(document, Mapping) else document
 
     @model_validator(mode="after")
-    def _check_every_point(self) -> Self:
-        if self._was_checked:  # pydantic validates a spec again as part of a response
-            return self
+    def _check_form(self) -> Self:
         if issues := self._form_issues():
             raise validation_error(issues)
-        # the attributes are private, so the spec's fields remain frozen
-        if self.base is None:
-            of_steps, issues = expand_steps(self.steps)
-            self._sizes = [len(points or ()) for points in of_steps]
-            self._points = [point for points in of_steps for point in points or ()]
-        elif self.search is not None:
-            self._points, issues = self._check_search(self.base, self.search)
-        else:
-            grid = StepGrid(self.base.model_dump(mode="json"), self.grid, self.pack, self.max_parallel)
-            issues = grid.grid_issues()
-            if not issues:
-                written = StepGrid(base_document(self.base, self.grid.paths), self.grid, self.pack, self.max_parallel)
-                self._points, issues = written.expand_checked()
-        if issues:
-            raise validation_error(issues)
         return self
-
-    def _check_search(self, base: AnyRun, search: SearchSpec) -> tuple[Points, list[ValidationIssue]]:
-        """Return points that stand for the trials of the search, and the issues for which it is refused."""
-        if self.axes or self.variants:
-            message = "a search has no axes and no variants: make them parameters of the space, of the kind choice"
-            return [], [ValidationIssue(path="search", message=message)]
-        points, issues = check_search(search, base, base_document(base, search.space))
-        return points, issues or list(check_packing(self.pack, self.max_parallel, [run for _, run in points]))
-
-    def search_base(self) -> dict[str, Any]:
-        """Return the document of a run into which the values of a trial are put."""
-        assert self.base is not None
-        assert self.search is not None
-        document, (_, first) = base_document(self.base, self.search.space), self._points[0]
-        if first.kind == "engine" and first.initial_weights:  # the service has found their folder
-            document["initial_weights"] = first.initial_weights.model_dump(mode="json")
-        return document
 
     def _form_issues(self) -> list[ValidationIssue]:
         """Return an issue for each field that an experiment of this form does not have."""

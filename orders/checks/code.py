@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from contract.snapshot.blob_store import BlobStore, DamagedError
 from contract.snapshot.manifest import Manifest, SnapshotFile, make_manifest
 from contract.spec.checks.program_files import first_word
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.program.run import ProgramSpec
 from contract.validation import ValidationIssue
@@ -24,13 +24,13 @@ NOT_TAKEN = "a file that .gitignore names is not taken"
 Found = tuple[int, ValidationIssue]  # the number of the point, and what is wrong
 
 
-def check_code(engine: Engine, spec: ExperimentSpec, snapshots_folder: Path) -> Refused | None:
+def check_code(engine: Engine, experiment: Expanded, snapshots_folder: Path) -> Refused | None:
     """Refuse snapshots that the service lacks and folders that they lack; protect the others from being removed.
 
     It reads files, so the caller holds no transaction.
     """
     uses: Uses = {}
-    for number, (_, run) in enumerate(spec.points()):
+    for number, (_, run) in enumerate(experiment.points):
         if run.kind == "program" and run.code:
             uses.setdefault((run.code, run.subfolder or "", _program_in_code(run)), number)
     if not uses:
@@ -39,7 +39,7 @@ def check_code(engine: Engine, spec: ExperimentSpec, snapshots_folder: Path) -> 
         absent = snapshots.missing(db, [name for name, *_ in uses])
     files = BlobStore(snapshots_folder)
     issues = [
-        ValidationIssue(path=spec.place(issue.path, number), message=issue.message)
+        ValidationIssue(path=experiment.place(issue.path, number), message=issue.message)
         for number, issue in _issues(files, uses, absent)
     ]
     return Refused("the service lacks code of the experiment", issues[:MAX_ISSUES]) if issues else None

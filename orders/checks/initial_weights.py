@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from contract.folder.run_folder import RunFolder
 from contract.spec.artifacts.initial_weights import WeightSource, resolve_weights, weight_sources
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.spec.grid.step_grid import MAX_ISSUES, Points
 from contract.validation import ValidationIssue
 from orders.refused import Refused
@@ -14,18 +14,18 @@ from store.artifacts.holders import holders_of
 from store.session import snapshot
 
 
-def with_initial_weights(engine: Engine, spec: ExperimentSpec, runs_folder: Path) -> ExperimentSpec | Refused:
-    """Return the spec with the folder and the checkpoint of all initial weights.
+def with_initial_weights(engine: Engine, experiment: Expanded, runs_folder: Path) -> Expanded | Refused:
+    """Return the experiment with the folder and the checkpoint of all initial weights.
 
     The documents of its points get them; the experiment's own document stays as it was submitted.
     """
-    points, found = find_weights(engine, spec.points(), runs_folder)
+    points, found = find_weights(engine, experiment.points, runs_folder)
     issues: dict[str, ValidationIssue] = {}
     for number, issue in found:
-        issues[issue.message] = issue.model_copy(update={"path": spec.place(issue.path, number)})
+        issues[issue.message] = issue.model_copy(update={"path": experiment.place(issue.path, number)})
     if issues:
         return Refused("the experiment is not valid", list(issues.values())[:MAX_ISSUES])
-    return spec.with_points(points)
+    return experiment.with_points(points)
 
 
 def find_weights(engine: Engine, points: Points, runs_folder: Path) -> tuple[Points, list[tuple[int, ValidationIssue]]]:

@@ -4,7 +4,7 @@ from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
 from contract.spec.checks.cluster import check_cluster
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.validation import ValidationIssue
 from orders.checks.absent_modules import absent_modules
@@ -17,25 +17,25 @@ CONTRADICTED = (
 )
 
 
-def check_service(db: Session, spec: ExperimentSpec, *, force: bool) -> Refused | None:
+def check_service(db: Session, experiment: Expanded, *, force: bool) -> Refused | None:
     """Refuse runs that no cluster of this service can carry out; `force` trusts no report of a cluster."""
-    refused = _check_clusters(db, spec) or check_targets(db, spec)
-    return refused if refused or force else _check_reports(db, spec)
+    refused = _check_clusters(db, experiment) or check_targets(db, experiment.spec)
+    return refused if refused or force else _check_reports(db, experiment)
 
 
-def _check_clusters(db: Session, spec: ExperimentSpec) -> Refused | None:
+def _check_clusters(db: Session, experiment: Expanded) -> Refused | None:
     """Refuse runs for a cluster that this service lacks, as far as its scheduler has reported its clusters."""
     here = {row.kind for row in clusters.reports(db)}
-    asked = {run.resources.kind for _, run in spec.points()}
+    asked = {run.resources.kind for _, run in experiment.points}
     if not here or not (absent := sorted(asked - here)):
         return None
-    number = next(number for number, (_, run) in enumerate(spec.points()) if run.resources.kind == absent[0])
-    place = spec.place("resources.kind", number) if spec.is_workflow else "base.resources.kind"
+    number = next(number for number, (_, run) in enumerate(experiment.points) if run.resources.kind == absent[0])
+    place = experiment.place("resources.kind", number) if experiment.spec.is_workflow else "base.resources.kind"
     message = f"this service has no {absent[0]} cluster; it has {', '.join(sorted(here))}"
     return invalid("the experiment cannot be carried out here", place, message)
 
 
-def _check_reports(db: Session, spec: ExperimentSpec) -> Refused | None:
+def _check_reports(db: Session, experiment: Expanded) -> Refused | None:
     """Refuse resources that the newest report of their cluster contradicts; a cluster without a report has none."""
     # the queue of a large cluster is long, and no check reads it
     reports = {
@@ -45,18 +45,18 @@ def _check_reports(db: Session, spec: ExperimentSpec) -> Refused | None:
     }
     needs = {
         (run.resources.model_dump_json(), run.replica): (number, run.resources)
-        for number, (_, run) in reversed(list(enumerate(spec.points())))
+        for number, (_, run) in reversed(list(enumerate(experiment.points)))
     }
     issues = [
         ValidationIssue(
-            path=spec.place(issue.path, number),
-            message=f"{issue.message} (point {number})" if len(spec.points()) > 1 else issue.message,
+            path=experiment.place(issue.path, number),
+            message=f"{issue.message} (point {number})" if len(experiment.points) > 1 else issue.message,
         )
         for (_, replica), (number, need) in reversed(needs.items())
         if need.kind in reports
         for issue in check_cluster(need, reports[need.kind], replica=replica)
     ]
-    issues += [_with_hint(issue) for kind, issue in absent_modules(spec) if kind == "local"]
+    issues += [_with_hint(issue) for kind, issue in absent_modules(experiment) if kind == "local"]
     return Refused(CONTRADICTED, issues[:MAX_ISSUES], is_forceable=True) if issues else None
 
 

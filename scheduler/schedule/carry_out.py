@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.schedule import Overlap, StartStatus
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from orders import acceptance
 from orders.refused import Refused
 from scheduler.schedule.decide import Due
@@ -15,7 +15,7 @@ from store.schedules.table import Schedule, ScheduleStart
 GOING = "the last experiment had not ended"
 
 
-Prepared = ExperimentSpec | Refused  # what `acceptance.check` made of the spec of a schedule, before the transaction
+Prepared = Expanded | Refused  # what `acceptance.check` made of the spec of a schedule, before the transaction
 
 
 def start_moments(db: Session, read: Schedule, due: Due, prepared: Prepared) -> bool:

@@ -13,7 +13,7 @@ from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
 from contract.spec.dedup.dedup import describe_dedup
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import describe_values
 from contract.spec.many_core import ManyCore
@@ -29,26 +29,26 @@ from store.lifecycle.new_runs import kinds_of_jobs, need_of
 
 
 def describe_submissions(
-    experiment: ExperimentSpec, settings: Settings, report: ClusterReport | None = None
+    experiment: Expanded, settings: Settings, report: ClusterReport | None = None
 ) -> Iterator[str]:
     """Yield the output lines: a list of the points, then each distinct batch script with its points.
 
     Slurm runs with equal resources share a script, because they share a submission. This function calls no cluster:
     limits and nodes come from `report`; without a report, Slurm's default limits apply.
     """
-    if experiment.steps:
+    if experiment.spec.steps:
         yield from _describe_steps(experiment, settings, report)
         return
     admits = report.admits if report else None
-    points = experiment.points()
-    yield f"{experiment.name}: {_runs(len(points))}"
+    points = experiment.points
+    yield f"{experiment.spec.name}: {_runs(len(points))}"
     together: dict[str, list[int]] = defaultdict(list)
     for number, (values, run) in enumerate(points):
         yield f"  [{number}] {_describe_run(values, run)}"
         together[need_of(run, [])].append(number)
     for numbers in together.values():
         run = points[numbers[0]][1]
-        plan = _describe_plan(run, len(numbers), experiment.pack, admits)
+        plan = _describe_plan(run, len(numbers), experiment.spec.pack, admits)
         yield f"\n# --- batch script of run{'s' if len(numbers) > 1 else ''} {format_tasks(numbers)}{plan}"
         if report and run.resources.kind == "slurm":
             for issue in check_cluster(run.resources, report, replica=run.replica):
@@ -59,10 +59,10 @@ def describe_submissions(
         yield _script(run, len(numbers), experiment, settings, most=_max_tasks(admits))
 
 
-def _describe_steps(experiment: ExperimentSpec, settings: Settings, report: ClusterReport | None) -> Iterator[str]:
+def _describe_steps(experiment: Expanded, settings: Settings, report: ClusterReport | None) -> Iterator[str]:
     """Yield the output lines of each step of a workflow, as those of an experiment of its own."""
-    yield f"{experiment.name}: {len(experiment.steps)} steps"
-    for step in experiment.steps:
+    yield f"{experiment.spec.name}: {len(experiment.spec.steps)} steps"
+    for step in experiment.spec.steps:
         yield ""
         if needs := step.needed():
             have = "has" if len(needs) == 1 else "have"
@@ -71,7 +71,7 @@ def _describe_steps(experiment: ExperimentSpec, settings: Settings, report: Clus
             yield from describe_submissions(experiment.of_step(step.name), settings, report)
         else:
             runs = "one run for each value of a list" if step.size is None else _runs(step.size)
-            yield f"{experiment.name}: {step.name}: {runs}, whose fields are known when these steps have ended"
+            yield f"{experiment.spec.name}: {step.name}: {runs}, whose fields are known when these steps have ended"
 
 
 def _runs(count: int) -> str:
@@ -121,7 +121,7 @@ def _describe_plan(run: AnyRun, runs: int, pack: int | None, admits: SubmitLimit
     return f"{packed}: {many} ({_limit_source(admits)})"
 
 
-def _packing_advice(run: AnyRun, runs: int, experiment: ExperimentSpec, report: ClusterReport | None) -> Iterator[str]:
+def _packing_advice(run: AnyRun, runs: int, experiment: Expanded, report: ClusterReport | None) -> Iterator[str]:
     """Yield advice on `pack`, from the nodes of the runs' partition."""
     need = run.resources
     if not report or need.kind == "local" or need.nodes > 1 or need.many_core:
@@ -136,20 +136,20 @@ def _packing_advice(run: AnyRun, runs: int, experiment: ExperimentSpec, report: 
     if not (capacities := [(capacity, cpus) for capacity, cpus in capacities if capacity]):
         return
     (least, cpus), (most, _), where = min(capacities), max(capacities), need.partition or chosen[0].name
-    if experiment.pack:
-        if (each := runs_per_job(runs, experiment.pack)) > most:
+    if experiment.spec.pack:
+        if (each := runs_per_job(runs, experiment.spec.pack)) > most:
             yield f"# no node of {where} can carry out {each} of these runs side by side: at most {most}"
         return
     pack, all_runs = (
-        min(least, runs, MAX_RUNS_PER_JOB, experiment.max_parallel or runs),
-        [run for _, run in experiment.points()],
+        min(least, runs, MAX_RUNS_PER_JOB, experiment.spec.max_parallel or runs),
+        [run for _, run in experiment.points],
     )
     is_one_need = runs == len(all_runs)  # one value of pack applies to all runs
     if (
         all(part.whole_nodes for part in chosen)
         and is_one_need
         and pack > 1
-        and not any(check_packing(pack, experiment.max_parallel, all_runs))
+        and not any(check_packing(pack, experiment.spec.max_parallel, all_runs))
     ):
         jobs, asked = -(-runs // pack), need.ranks_per_node * need.rank_cpus
         gives = f"# {where} allocates whole nodes of {cpus} cpus, and each of these runs needs {asked}"
@@ -163,26 +163,26 @@ def _limit_source(admits: SubmitLimits | None) -> str:
     return "MaxArraySize of this Slurm" + (f"; at most {admits.jobs} jobs at a time" if admits.jobs else "")
 
 
-def first_scripts(experiment: ExperimentSpec, settings: Settings, most: int) -> Iterator[str]:
+def first_scripts(experiment: Expanded, settings: Settings, most: int) -> Iterator[str]:
     """Yield a batch script for each of the first kinds of Slurm jobs that a submission would have, at most `most`."""
-    for run, count in kinds_of_jobs(experiment)[:most]:
+    for run, count in kinds_of_jobs(experiment.points)[:most]:
         if run.resources.kind == "slurm":
             yield _script(run, count, experiment, settings, most=DEFAULT_TASKS)
 
 
-def _script(run: AnyRun, runs: int, experiment: ExperimentSpec, settings: Settings, *, most: int) -> str:
+def _script(run: AnyRun, runs: int, experiment: Expanded, settings: Settings, *, most: int) -> str:
     """Return the script; RUN stands for the id and key of a stored run."""
     folder = RunFolder(settings.runs_folder() / "RUN")
     job = JobRequest(job_name("RUN", 1), folder, 1, run, comment="bigbatch experiment EXPERIMENT, run RUN, attempt 1")
     if run.resources.kind == "local":
         return Local().script(job)
     slurm = Slurm(settings.slurm_python, settings.slurm_setup)
-    if runs == 1 or (most == 1 and not experiment.pack):
+    if runs == 1 or (most == 1 and not experiment.spec.pack):
         return slurm.script(job)
-    folder_of_array, each = ArrayFolder.of(settings.runs_folder(), job.name), runs_per_job(runs, experiment.pack)
+    folder_of_array, each = ArrayFolder.of(settings.runs_folder(), job.name), runs_per_job(runs, experiment.spec.pack)
     tasks = min(-(-runs // each), most)
-    at_once = min(experiment.max_parallel // each, tasks) if experiment.max_parallel else None
-    pack = each if experiment.pack else None
+    at_once = min(experiment.spec.max_parallel // each, tasks) if experiment.spec.max_parallel else None
+    pack = each if experiment.spec.pack else None
     return slurm.script(
         ArrayRequest(job.name, folder_of_array, 1, run, range(tasks), at_once, pack=pack, comment=job.comment)
     )

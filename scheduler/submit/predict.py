@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from contract.api.drafts.starts import MOST_KINDS, SlurmPrediction
 from contract.settings import Settings
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from scheduler.clusters.cluster import BackingOffError, HostFaultError, RateLimitedError
 from scheduler.context import find_slurm
 from scheduler.submit.dry_run import first_scripts
@@ -13,7 +13,7 @@ from store.session import engine_for
 ASK_AGAIN = "Slurm was asked as often as the service allows itself; ask again in a minute"
 
 
-def predict_starts(experiment: ExperimentSpec, settings: Settings) -> Iterator[SlurmPrediction]:
+def predict_starts(experiment: Expanded, settings: Settings) -> Iterator[SlurmPrediction]:
     """Yield what Slurm predicts for each kind of Slurm job of the draft; nothing where this host has no Slurm."""
     slurm, _ = find_slurm(settings, engine_for(settings.database_url()))
     if slurm is None:

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.reuse import Reuse
 from contract.reuse.key import reuse_key
 from contract.spec.any_run import AnyRun
-from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import Values
 from store import changes, service
 from store.artifacts.contents import with_hashes
@@ -100,11 +99,11 @@ def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
     return sha256(text.encode()).hexdigest()[:16]
 
 
-def kinds_of_jobs(experiment: ExperimentSpec) -> list[tuple[AnyRun, int]]:
-    """Return the first run of each kind of job that the known points have, and how many runs are of this kind."""
+def kinds_of_jobs(points: Sequence[tuple[Values, AnyRun]]) -> list[tuple[AnyRun, int]]:
+    """Return the first run of each kind of job that the points have, and how many runs are of this kind."""
     first: dict[str, AnyRun] = {}
     counts: Counter[str] = Counter()
-    for _, run in experiment.points():
+    for _, run in points:
         need = need_of(run, [])
         first.setdefault(need, run)
         counts[need] += 1

@@ -7,7 +7,7 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.step import StepReason, StepState
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.spec.grid.grid import MAX_POINTS
 from contract.spec.grid.step_grid import Points
 from contract.spec.steps.step import StepSpec
@@ -23,7 +23,7 @@ class TooManyRunsError(ValueError):
     """The experiment would have more runs than an experiment may have."""
 
 
-def create_steps(db: Session, experiment_id: int, spec: ExperimentSpec, *, forced: Collection[str] = ()) -> list[int]:
+def create_steps(db: Session, experiment_id: int, new: Expanded, *, forced: Collection[str] = ()) -> list[int]:
     """Store the steps of a new experiment, and the runs of those that wait for nothing; return the ids of the runs.
 
     `forced`: the names of the steps none of whose runs takes a finished run's result.
@@ -39,19 +39,19 @@ def create_steps(db: Session, experiment_id: int, spec: ExperimentSpec, *, force
             "pack": step.pack,
             "force": step.name in forced,
         }
-        for position, step in enumerate(spec.steps)
+        for position, step in enumerate(new.spec.steps)
     ]
     ids = list(db.scalars(insert(Step).returning(Step.id, sort_by_parameter_order=True), rows))
     record_created(db, ids)
-    _store_codes(db, dict(zip(ids, spec.steps, strict=True)))
-    known = zip(ids, rows, spec.points_of_steps(), strict=True)
-    new = {
-        step_id: StepPoints(step_id, points, row["force"])
-        for step_id, row, points in known
-        if points is not None and not row["needs"]
+    _store_codes(db, dict(zip(ids, new.spec.steps, strict=True)))
+    known = zip(ids, rows, new.points_of_steps(), strict=True)
+    points = {
+        step_id: StepPoints(step_id, of_step, row["force"])
+        for step_id, row, of_step in known
+        if of_step is not None and not row["needs"]
     }
-    move_steps(db, [StepChange(step_id, StepState.WAITING, StepState.RUNNING) for step_id in new])
-    return insert_runs_of_steps(db, db.get_one(Experiment, experiment_id), list(new.values()), first=0)
+    move_steps(db, [StepChange(step_id, StepState.WAITING, StepState.RUNNING) for step_id in points])
+    return insert_runs_of_steps(db, db.get_one(Experiment, experiment_id), list(points.values()), first=0)
 
 
 class Begin(NamedTuple):

@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 
 from contract.folder.events import Points
 from contract.lifecycle.state import State
+from contract.spec.expanded import expand
 from contract.spec.experiment import ExperimentSpec
 from store.session import transaction
 from tests.testing.answers import experiment
@@ -17,7 +18,7 @@ COLLECTIVES = experiment({"collective": [{"kind": "native"}, {"kind": "ring"}, {
 def fill(engine: Engine, spec: ExperimentSpec, *, diverged: int | None = None) -> int:
     """Store an experiment whose runs are done, but one that diverged."""
     with transaction(engine) as db:
-        experiment_id, runs = create(db, spec)
+        experiment_id, runs = create(db, expand(spec))
         for run in runs:
             has_diverged = run.number == diverged
             reason = "rank 0 on a: Diverged: at step 9 the loss is nan" if has_diverged else None
@@ -91,7 +92,7 @@ def test_an_archived_run_is_not_counted(both: TestClient, engine: Engine) -> Non
 
 def fill_with_slow_first_steps(engine: Engine) -> int:
     with transaction(engine) as db:
-        experiment_id, runs = create(db, COLLECTIVES)
+        experiment_id, runs = create(db, expand(COLLECTIVES))
         for run in runs:
             parts = [0.025] * 50 + [0.01] * 100  # the first steps are slow, and there are more than 100 others
             events = [

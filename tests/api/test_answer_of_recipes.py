@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.yaml_reader import read_document
 from store.session import transaction
 from tests.testing.seed_answers import carry_out, create
@@ -103,7 +103,7 @@ EXPECTED = {
 def test_a_recipe_opens_with_the_answer_to_its_question(path: Path, client: TestClient, sqlite_engine: Engine) -> None:
     picture, figure, sentence = EXPECTED.get(path.relative_to(RECIPES).with_suffix("").as_posix(), ONE_RUN)
     with transaction(sqlite_engine) as db:
-        experiment, created = create(db, ExperimentSpec.model_validate(read_document(path.read_text())))
+        experiment, created = create(db, read_experiment(read_document(path.read_text())))
         for run in created:
             carry_out(db, run)
     answer: dict[str, Any] = client.get(f"/api/v1/experiments/{experiment}/answer").json()

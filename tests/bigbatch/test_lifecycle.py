@@ -103,7 +103,9 @@ def test_rerun_and_clone_name_their_origin(client: Client, runs: tuple[int, list
 @pytest.mark.ring("all")
 def test_a_workflow_is_submitted_again_from_a_step(client: Client, call: Call, tmp_path: Path) -> None:
     file = tmp_path / "flow.yaml"
-    file.write_text(json.dumps(workflow(step("prepare"), step("train", needs=["prepare"])).model_dump(mode="json")))
+    file.write_text(
+        json.dumps(workflow(step("prepare"), step("train", needs=["prepare"])).spec.model_dump(mode="json"))
+    )
     assert call("submit", file).code == 0
     number = max(one.id for one in client.experiments())
     again = client.rerun_experiment(number, from_step="train")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from bigbatch.cli import app
 from bigbatch.commands.program.export import without_defaults
 from bigbatch.errors import DocumentRefused
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.yaml_reader import read_document
 
 
@@ -25,7 +25,7 @@ def printed(*words: str) -> dict[str, Any]:
     result = CliRunner().invoke(app, ["run", "--print", *words])
     assert result.exit_code == 0, result.output
     document = read_document(result.stdout.encode())
-    ExperimentSpec.model_validate(document)
+    read_experiment(document)
     return document
 
 
@@ -35,7 +35,7 @@ def test_a_sweep_on_slurm_is_one_line() -> None:
     assert document["base"]["command"] == ["python", "train.py", "--lr", "{lr}"]
     assert document["base"]["resources"] == {"kind": "slurm", "ranks_per_node": 4, "partition": "gpu", "nodes": 2}
     assert document["axes"] == {"parameters.lr": [0.1, 0.2]}
-    assert len(ExperimentSpec.model_validate(document).points()) == 2
+    assert len(read_experiment(document).points) == 2
 
 
 def test_without_a_partition_the_runs_are_local() -> None:
@@ -94,9 +94,9 @@ def test_a_sweep_whose_bracket_has_no_end_is_refused() -> None:
 
 @pytest.mark.parametrize("recipe", sorted((Path(__file__).parents[2] / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
 def test_an_export_is_the_same_experiment(recipe: Path) -> None:
-    spec = ExperimentSpec.model_validate(read_document(recipe.read_bytes()))
+    spec = read_experiment(read_document(recipe.read_bytes())).spec
     short = without_defaults(spec)
-    again = ExperimentSpec.model_validate(json.loads(json.dumps(short)))
+    again = read_experiment(json.loads(json.dumps(short))).spec
     assert again.model_dump(mode="json") == spec.model_dump(mode="json")
 
 
@@ -104,7 +104,7 @@ def test_an_export_is_the_same_experiment(recipe: Path) -> None:
 def test_a_parameter_may_be_inside_another_one_as_hydra_writes_it() -> None:
     document = printed("--sweep", "model.width=3,4", "--", "python", "train.py", "model.width={model.width}")
     assert document["base"]["parameters"] == {"model": {"width": 3}}
-    points = ExperimentSpec.model_validate(document).points()
+    points = read_experiment(document).points
     assert [run.model_dump()["parameters"] for _, run in points] == [{"model": {"width": 3}}, {"model": {"width": 4}}]
 
 

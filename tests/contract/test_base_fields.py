@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.spec.grid.base_fields import complete_base
 from contract.spec.grid.step_grid import REQUIRED
 from contract.spec.program.run import ProgramSpec
@@ -21,12 +21,12 @@ PAIRS = [
 
 
 def test_variants_and_axes_give_the_base_what_it_lacks() -> None:
-    spec = ExperimentSpec.model_validate({"name": "pairs", "base": BASE, "variants": PAIRS, "axes": {"seed": [3, 4]}})
-    kinds = [(run.optimizer.kind, run.schedule.kind, run.seed) for _, run in spec.points() if run.kind == "engine"]
+    made = read_experiment({"name": "pairs", "base": BASE, "variants": PAIRS, "axes": {"seed": [3, 4]}})
+    kinds = [(run.optimizer.kind, run.schedule.kind, run.seed) for _, run in made.points if run.kind == "engine"]
     assert kinds == [(o, s, n) for o, s in (("sgd", "constant"), ("lars", "polynomial")) for n in (3, 4)]
-    assert [list(values) for values, _ in spec.points()] == [["optimizer", "schedule", "seed"]] * 4
-    again = ExperimentSpec.model_validate(spec.model_dump(mode="json"))
-    assert [run for _, run in again.points()] == [run for _, run in spec.points()]
+    assert [list(values) for values, _ in made.points] == [["optimizer", "schedule", "seed"]] * 4
+    again = read_experiment(made.spec.model_dump(mode="json"))
+    assert [run for _, run in again.points] == [run for _, run in made.points]
 
 
 def test_what_the_base_says_stays() -> None:
@@ -38,7 +38,7 @@ def test_what_the_base_says_stays() -> None:
 def test_a_part_of_a_field_gives_the_base_nothing() -> None:
     document = {"name": "axis", "base": {**BASE, "schedule": PAIRS[0]["schedule"]}, "axes": {"optimizer.kind": ["sgd"]}}
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate(document)
+        read_experiment(document)
     assert [(issue.path, issue.message) for issue in issues_of(refused.value)] == [("base.optimizer", "required field")]
 
 
@@ -57,15 +57,15 @@ def test_a_part_of_a_field_gives_the_base_nothing() -> None:
 def test_a_document_of_another_form_is_refused_with_a_sentence(wrong: dict[str, Any]) -> None:
     for base in (BASE, {"kind": "program", "command": "echo {lr}", "parameters": {"lr": 1}}):
         with pytest.raises(ValidationError):
-            ExperimentSpec.model_validate({"name": "wrong", "base": base, **wrong})
+            read_experiment({"name": "wrong", "base": base, **wrong})
 
 
 def program_runs(grid: dict[str, Any], **base: Any) -> list[ProgramSpec]:
     """Return the runs of a program with a grid; its document must be read back with the same runs."""
     document = {"name": "program", "base": {"kind": "program", "command": "echo {lr} {net.depth}", **base}, **grid}
-    spec = ExperimentSpec.model_validate(document)
-    runs = [run for _, run in spec.points() if isinstance(run, ProgramSpec)]
-    assert [run for _, run in ExperimentSpec.model_validate(spec.model_dump(mode="json")).points()] == runs
+    made = read_experiment(document)
+    runs = [run for _, run in made.points if isinstance(run, ProgramSpec)]
+    assert [run for _, run in read_experiment(made.spec.model_dump(mode="json")).points] == runs
     return runs
 
 
@@ -99,7 +99,7 @@ def test_a_search_over_parameters_gives_the_base_those_that_every_trial_has() ->
     }
     search = {"space": space, "sampler": {"kind": "random"}, "metric": "loss", "trials": 3}
     document = {"name": "s", "base": {"kind": "program", "command": "x {lr} {net.depth} {noise}"}, "search": search}
-    base = ExperimentSpec.model_validate(document).base
+    base = read_experiment(document).spec.base
     assert isinstance(base, ProgramSpec)
     assert base.parameters == {"lr": 0.01, "net": {"depth": 3}, "noise": 0.5}
 

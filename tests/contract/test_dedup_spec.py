@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from contract.reuse.key import canonical_spec, reuse_key
 from contract.spec.any_run import read_run
 from contract.spec.dedup.dedup import Dedup
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
@@ -43,7 +44,7 @@ def program(**fields: Any) -> dict[str, Any]:
 
 def issues(**fields: Any) -> dict[str, str]:
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate({"name": "dedup", "base": program(**fields)})
+        read_experiment({"name": "dedup", "base": program(**fields)})
     return {issue.path: issue.message for issue in issues_of(refused.value)}
 
 
@@ -93,7 +94,7 @@ def test_without_a_threshold_it_is_that_of_the_number_of_bits() -> None:
 
 def test_the_threshold_follows_an_axis_of_numbers_of_bits() -> None:
     grid = {"name": "bits", "base": program(dedup=IMAGES), "axes": {"dedup.bits": [64, 256]}}
-    runs = [run for _, run in ExperimentSpec.model_validate(grid).points()]
+    runs = [run for _, run in read_experiment(grid).points]
     found = [run.dedup for run in runs if isinstance(run, ProgramSpec)]
     assert [(one.bits, one.similar_bits) for one in found if one] == [(64, 6), (256, 48)]
 
@@ -157,24 +158,24 @@ def test_a_stored_program_from_before_the_section_has_its_document_and_its_key()
     assert "dedup" not in canonical_spec(run.model_dump(mode="json"))
 
 
-def steps(*later: dict[str, Any], **fields: Any) -> ExperimentSpec:
+def steps(*later: dict[str, Any], **fields: Any) -> Expanded:
     images = {"name": "images", "base": program(command="make", outputs={"images": "images"})}
     search = {"name": "search", "base": program(dedup={"images": "{steps.images.outputs.images}"}), **fields}
-    return ExperimentSpec.model_validate({"name": "flow", "steps": [images, search, *later]})
+    return read_experiment({"name": "flow", "steps": [images, search, *later]})
 
 
 def test_a_later_step_refers_to_an_output_that_is_filled_in() -> None:
     later = {"name": "use", "base": program(command="cat {steps.search.outputs.list}")}
     flow = steps(later)
-    assert flow.steps[1].base["outputs"] == OUTPUTS
-    assert flow.steps[1].base["launcher"] == "plain"
-    assert ExperimentSpec.from_stored(flow.model_dump(mode="json")).steps == flow.steps
+    assert flow.spec.steps[1].base["outputs"] == OUTPUTS
+    assert flow.spec.steps[1].base["launcher"] == "plain"
+    assert ExperimentSpec.from_stored(flow.spec.model_dump(mode="json")).steps == flow.spec.steps
 
 
 def test_the_threshold_varies_over_the_runs_of_a_step() -> None:
     every = "cat {steps.search.all.outputs.kept} {steps.search.all.spec.dedup.threshold}"
     flow = steps({"name": "use", "base": program(command=every)}, axes={"dedup.threshold": [24, 48]})
-    assert flow.steps[1].size == 2
+    assert flow.spec.steps[1].size == 2
     with pytest.raises(ValidationError) as refused:
         steps(axes={"dedup.threshold": [24, 127, 256]})
     assert [issue.path for issue in issues_of(refused.value)] == ["steps.1.axes.dedup.threshold"]

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from contract.spec.checks.stored_size import MAX_STORED_BYTES
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_AXES
 from contract.spec.grid.step_grid import MAX_ISSUES
@@ -25,8 +26,8 @@ EACH_ITS_RATE = [
 ]
 
 
-def experiment(**fields: Any) -> ExperimentSpec:
-    return ExperimentSpec.model_validate({"name": "x", "base": BASE, **fields})
+def experiment(**fields: Any) -> Expanded:
+    return read_experiment({"name": "x", "base": BASE, **fields})
 
 
 def complaints(**fields: Any) -> list[str]:
@@ -36,7 +37,7 @@ def complaints(**fields: Any) -> list[str]:
 
 
 def test_each_optimizer_has_its_rate_and_the_variants_vary_slowest() -> None:
-    points = experiment(variants=EACH_ITS_RATE, axes={"batch": [64, 128], "seed": [0, 1]}).points()
+    points = experiment(variants=EACH_ITS_RATE, axes={"batch": [64, 128], "seed": [0, 1]}).points
     assert [(run.optimizer.kind, run.schedule.rate, run.batch, run.seed) for _, run in points] == [
         (kind, rate, batch, seed)
         for kind, rate in (("sgd", 0.1), ("lars", 8.0))
@@ -47,11 +48,11 @@ def test_each_optimizer_has_its_rate_and_the_variants_vary_slowest() -> None:
 
 
 def test_variants_need_no_axes() -> None:
-    assert [values["schedule.rate"] for values, _ in experiment(variants=EACH_ITS_RATE).points()] == [0.1, 8.0]
+    assert [values["schedule.rate"] for values, _ in experiment(variants=EACH_ITS_RATE).points] == [0.1, 8.0]
 
 
 def test_a_kind_that_varies_has_its_own_defaults_and_the_fields_that_the_base_writes() -> None:
-    points = experiment(axes={"optimizer.kind": ["sgd", "lars"]}).points()
+    points = experiment(axes={"optimizer.kind": ["sgd", "lars"]}).points
     assert [run.optimizer.model_dump()["momentum"] for _, run in points] == [0.5, 0.5]
     assert [run.optimizer.model_dump()["weight_decay"] for _, run in points] == [0.0, 0.0005]
 
@@ -104,7 +105,7 @@ def test_a_bad_variant_is_named_once(fields: dict[str, Any], complaint: str) -> 
 def test_variants_and_axes_set_the_parameters_of_a_program() -> None:
     base = {"kind": "program", "command": "train {lr} {wd}", "parameters": {"lr": 0.1, "wd": 0.0}}
     variants = [{"parameters.lr": 0.1, "parameters.wd": 0.0}, {"parameters.lr": 1.0, "parameters.wd": 0.1}]
-    points = experiment(base=base, variants=variants, axes={"parameters.seed": [0, 1]}).points()
+    points = experiment(base=base, variants=variants, axes={"parameters.seed": [0, 1]}).points
     assert [run.model_dump()["parameters"] for _, run in points] == [
         {"lr": lr, "wd": wd, "seed": seed} for lr, wd in ((0.1, 0.0), (1.0, 0.1)) for seed in (0, 1)
     ]
@@ -135,7 +136,7 @@ def test_the_stored_bytes_of_variants_are_limited() -> None:
 
 
 def test_a_stored_experiment_without_variants_is_read() -> None:
-    stored = experiment(axes={"seed": [0, 1]}).model_dump(mode="json")
+    stored = experiment(axes={"seed": [0, 1]}).spec.model_dump(mode="json")
     del stored["variants"]
     assert ExperimentSpec.from_stored(stored).variants == []
 
@@ -143,7 +144,7 @@ def test_a_stored_experiment_without_variants_is_read() -> None:
 @pytest.mark.parametrize("values", [[0, False], [1, True], [1, "1", 2], [True, "true"], [None, "none"], [[0], [False]]])
 def test_values_of_different_types_are_different_points(values: list[Any]) -> None:
     base = {"kind": "program", "command": "python train.py"}
-    points = experiment(base=base, axes={"parameters.a": values}).points()
+    points = experiment(base=base, axes={"parameters.a": values}).points
     assert [point["parameters.a"] for point, _ in points] == values
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from contract.settings import Settings
 from contract.spec.checks.new_run import check_new_run
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of
 from contract.yaml_reader import read_document
@@ -30,7 +30,7 @@ def bases() -> tuple[dict[str, Any], ...]:
     for path in sorted(RECIPES.glob("*.yaml")):
         document = read_document(path.read_bytes())
         if isinstance(document.get("base"), dict):
-            (_, run), *_ = ExperimentSpec.model_validate(document).points()
+            (_, run), *_ = read_experiment(document).points
             found.append(run.model_dump(mode="json"))
     return tuple(found)
 
@@ -60,7 +60,7 @@ def test_a_mutated_spec_is_refused_or_has_usable_numbers(seed: int) -> None:
         assert 1 <= run.steps < 2**31, document
         assert 0 < run.peak_rate < FLOAT32_MAX, document
         assert run.replica is None or math.isfinite(run.replica.total_bytes(run.resources.node_ranks)), document
-        experiment = ExperimentSpec.model_validate({"name": "mutated", "base": run.model_dump(mode="json")})
+        experiment = read_experiment({"name": "mutated", "base": run.model_dump(mode="json")})
         assert any(describe_submissions(experiment, Settings(home=Path("/h")))), document
         accepted += 1
     # both must occur, or the mutations test nothing

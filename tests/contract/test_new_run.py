@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from contract.spec.any_run import read_run
+from contract.spec.expanded import read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import issues_of
 
@@ -27,7 +28,7 @@ SERVED = [
 
 def issues(**choices: Any) -> list[str]:
     try:
-        ExperimentSpec.model_validate({"name": "new", "base": {**RUN, **choices}})
+        read_experiment({"name": "new", "base": {**RUN, **choices}})
     except ValidationError as error:
         return [f"{issue.path}: {issue.message}" for issue in issues_of(error)]
     return []
@@ -68,7 +69,7 @@ def test_the_point_of_a_grid_is_named() -> None:
         "axes": {"rule": [{"kind": "sync"}, {"kind": "async_sgd"}]},
     }
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate(document)
+        read_experiment(document)
     [issue] = issues_of(refused.value)
     assert issue.path == "base.collective.kind"
     assert "(point 1: rule=async_sgd)" in issue.message

@@ -50,7 +50,7 @@ def test_a_name_that_no_reference_can_have_is_refused(name: str) -> None:
 
 def test_both_kinds_of_run_have_outputs() -> None:
     outputs = {"weights": "checkpoints", "sample": "samples/last one.png"}
-    ((_, engine),) = small_experiment(outputs=outputs).points()
+    ((_, engine),) = small_experiment(outputs=outputs).points
     program = ProgramSpec.model_validate(
         {"command": "train {outputs.sample} {inputs.data}", "outputs": outputs} | {"inputs": {"data": "/data/a.tsv"}}
     )

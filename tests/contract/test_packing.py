@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from contract.spec.checks.packing import combined_resources, job_devices, runs_per_job
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.resources import Resources, Slurm
 from contract.validation import issues_of
 
@@ -20,11 +20,9 @@ BASE: dict[str, Any] = {
 }
 
 
-def experiment(pack: int, need: dict[str, Any] | None = None, **more: Any) -> ExperimentSpec:
+def experiment(pack: int, need: dict[str, Any] | None = None, **more: Any) -> Expanded:
     base = {**BASE, "resources": {"kind": "slurm", **(need or {})}}
-    return ExperimentSpec.model_validate(
-        {"name": "packed", "base": base, "axes": {"seed": [0, 1]}, "pack": pack, **more}
-    )
+    return read_experiment({"name": "packed", "base": base, "axes": {"seed": [0, 1]}, "pack": pack, **more})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +63,7 @@ def test_what_cannot_share_a_job_is_refused_with_the_sum(asked: dict[str, Any], 
 )
 def test_a_job_of_four_asks_for_four_times_the_ranks_memory_and_devices(gres: str | None, four: str | None) -> None:
     need = Slurm(ranks_per_node=2, cpus_per_rank=3, memory_gb=5, gres=gres)
-    assert experiment(4, need.model_dump()).pack == 4
+    assert experiment(4, need.model_dump()).spec.pack == 4
     wanted = Slurm(ranks_per_node=8, cpus_per_rank=3, memory_gb=20, gres=four)
     assert combined_resources(need, 4) == wanted
 

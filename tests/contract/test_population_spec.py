@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.validation import issues_of
 
@@ -23,21 +24,21 @@ PROGRAM = {"kind": "program", "command": "train --lr {lr}", "parameters": {"lr":
 POPULATION = {"kind": "population", "members": 4}
 
 
-def experiment(search: dict[str, Any], base: dict[str, Any] = BASE) -> ExperimentSpec:
+def experiment(search: dict[str, Any], base: dict[str, Any] = BASE) -> Expanded:
     document = {"space": {"schedule.rate": RATE}, "sampler": POPULATION, "trials": 20, "value": "last"}
-    return ExperimentSpec.model_validate({"name": "test", "base": base, "search": {**document, **search}})
+    return read_experiment({"name": "test", "base": base, "search": {**document, **search}})
 
 
 def test_a_population_is_accepted_and_survives_the_database() -> None:
-    spec = experiment({})
-    stored = spec.model_dump(mode="json")
+    made = experiment({})
+    stored = made.spec.model_dump(mode="json")
     assert ExperimentSpec.from_stored(stored).model_dump(mode="json") == stored
 
 
 def test_a_space_of_few_points_does_not_end_a_population() -> None:
-    spec = experiment({"space": {"batch": {"kind": "choice", "values": [32, 64]}}})
-    assert spec.search is not None
-    assert spec.search.size == 20
+    made = experiment({"space": {"batch": {"kind": "choice", "values": [32, 64]}}})
+    assert made.spec.search is not None
+    assert made.spec.search.size == 20
 
 
 REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [

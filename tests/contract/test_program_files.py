@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contract.spec.checks.program_files import check_programs
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -13,7 +13,7 @@ SLURM = {"kind": "slurm", "partition": "gpu"}
 
 
 def issues(runs_folder: Path, **fields: object) -> dict[str, str]:
-    spec = ExperimentSpec.model_validate({"name": "own", "base": {"kind": "program", "command": "true", **fields}})
+    spec = read_experiment({"name": "own", "base": {"kind": "program", "command": "true", **fields}})
     return {issue.path: issue.message for issue in check_programs(spec, runs_folder)}
 
 
@@ -101,5 +101,5 @@ def test_on_slurm_only_the_file_system_of_the_run_folders_counts(tmp_path: Path)
 def test_an_issue_of_one_point_names_its_axis(tmp_path: Path) -> None:
     base = {"kind": "program", "command": "true"}
     axes = {"working_folder": [str(tmp_path), str(tmp_path / "gone")]}
-    spec = ExperimentSpec.model_validate({"name": "own", "base": base, "axes": axes})
+    spec = read_experiment({"name": "own", "base": base, "axes": axes})
     assert [issue.path for issue in check_programs(spec, tmp_path)] == ["axes.working_folder"]

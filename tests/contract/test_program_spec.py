@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from agent.program.placeholders import fill
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
@@ -14,9 +15,9 @@ pytestmark = pytest.mark.ring("quick")
 SLURM = {"kind": "slurm", "partition": "gpu", "nodes": 2, "ranks_per_node": 4}
 
 
-def program(**fields: object) -> ExperimentSpec:
+def program(**fields: object) -> Expanded:
     base = {"kind": "program", "command": "python train.py", **fields}
-    return ExperimentSpec.model_validate({"name": "own script", "base": base})
+    return read_experiment({"name": "own script", "base": base})
 
 
 def issues(**fields: object) -> dict[str, str]:
@@ -27,26 +28,26 @@ def issues(**fields: object) -> dict[str, str]:
 
 def test_axes_vary_the_parameters_of_a_program() -> None:
     base = {"kind": "program", "command": "python train.py --lr {lr}", "parameters": {"lr": 0.1}}
-    spec = ExperimentSpec.model_validate({"name": "sweep", "base": base, "axes": {"parameters.lr": [0.1, 0.2]}})
-    runs = [run for _, run in spec.points()]
+    made = read_experiment({"name": "sweep", "base": base, "axes": {"parameters.lr": [0.1, 0.2]}})
+    runs = [run for _, run in made.points]
     assert [run.parameters for run in runs if isinstance(run, ProgramSpec)] == [{"lr": 0.1}, {"lr": 0.2}]
 
 
 def test_a_document_without_a_kind_is_an_engine_run() -> None:
     base = {"optimizer": {"kind": "sgd"}, "schedule": {"kind": "constant", "rate": 0.1}, "batch": 64, "epochs": 1}
-    assert isinstance(ExperimentSpec.model_validate({"name": "engine", "base": base}).base, RunSpec)
+    assert isinstance(read_experiment({"name": "engine", "base": base}).spec.base, RunSpec)
 
 
 def test_an_issue_of_the_base_has_the_documents_path_for_both_kinds() -> None:
     assert issues(launcher="ssh").keys() == {"base.launcher"}
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate({"name": "x", "base": {"optimizer": {"kind": "sgd", "momentum": 2.0}}})
+        read_experiment({"name": "x", "base": {"optimizer": {"kind": "sgd", "momentum": 2.0}}})
     assert "base.optimizer.momentum" in {issue.path for issue in issues_of(refused.value)}
 
 
 def test_a_stored_program_is_read_back_equal() -> None:
-    spec = program(parameters={"lr": 0.1}, resources=SLURM)
-    assert ExperimentSpec.from_stored(spec.model_dump(mode="json")).base == spec.base
+    made = program(parameters={"lr": 0.1}, resources=SLURM)
+    assert ExperimentSpec.from_stored(made.spec.model_dump(mode="json")).base == made.spec.base
 
 
 @pytest.mark.parametrize(
@@ -91,8 +92,8 @@ def test_the_sources_of_metrics_are_checked_when_the_spec_is_posted() -> None:
         {"kind": "json_lines", "file": "m.jsonl"},
         {"kind": "output", "pattern": "l=(?P<l>.)"},
     ]
-    spec = program(metrics=metrics)
-    assert ExperimentSpec.from_stored(spec.model_dump(mode="json")).base == spec.base
+    made = program(metrics=metrics)
+    assert ExperimentSpec.from_stored(made.spec.model_dump(mode="json")).base == made.spec.base
     wrong = issues(
         metrics=[
             {"kind": "output", "pattern": "("},
@@ -119,9 +120,9 @@ def test_the_rank_of_a_source_of_output_is_one_of_the_resources() -> None:
     source = {"kind": "output", "pattern": "l=(?P<l>.)"}
     nodes = {"kind": "slurm", "nodes": 2, "ranks_per_node": 2}
     ranks = [{}, {"rank": 0}, {"rank": 3}, {"rank": "mean"}, {"rank": "any"}]
-    spec = program(metrics=[source | rank for rank in ranks], resources=nodes)
-    assert ExperimentSpec.from_stored(spec.model_dump(mode="json")).base == spec.base
-    stored = spec.model_dump(mode="json")["base"]["metrics"]
+    made = program(metrics=[source | rank for rank in ranks], resources=nodes)
+    assert ExperimentSpec.from_stored(made.spec.model_dump(mode="json")).base == made.spec.base
+    stored = made.spec.model_dump(mode="json")["base"]["metrics"]
     assert stored == [source, source, *(source | rank for rank in ranks[2:])], "rank 0 is absent, as before the field"
     wrong = issues(metrics=[source | {"rank": 4}], resources=nodes)
     assert wrong == {"base.metrics.0.rank": "there is no rank 4: the ranks are 0 to 3"}
@@ -131,7 +132,7 @@ def test_the_rank_of_a_source_of_output_is_one_of_the_resources() -> None:
 
 
 def test_resources_with_options_can_be_a_key() -> None:
-    need = program(resources={**SLURM, "options": {"exclusive": True}}).base.resources
+    need = program(resources={**SLURM, "options": {"exclusive": True}}).spec.base.resources
     assert {need: 1}[need.model_copy()] == 1
 
 
@@ -151,7 +152,7 @@ def test_an_unknown_option_of_sbatch_is_refused(option: str, value: object, hint
 
 def test_gpus_are_requested_once() -> None:
     assert "base.resources.gres" in issues(resources={**SLURM, "gres": "gpu:4", "gpus_per_rank": 1})
-    need = program(resources={**SLURM, "gpus_per_rank": 2}).base.resources
+    need = program(resources={**SLURM, "gpus_per_rank": 2}).spec.base.resources
     assert need.kind == "slurm"
     assert need.devices == "gpu:8"
 

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from contract.reuse import key as key_module
 from contract.reuse.key import reuse_key
 from contract.spec.any_run import read_run
+from contract.spec.expanded import read_experiment
 from contract.spec.program.run import ProgramSpec
 from contract.validation import issues_of
 from tests.testing.specs import small_experiment
@@ -119,9 +120,9 @@ def test_other_code_of_the_engine_changes_the_key_of_engine_runs_alone(monkeypat
 def test_labels_of_the_experiment_do_not_change_the_key() -> None:
     keys = set()
     for name in ("one", "two"):
-        spec = small_experiment()
-        named = type(spec).model_validate({**spec.model_dump(mode="json"), "name": name, "tags": [name]})
-        keys |= {reuse_key(run, {}) for _, run in named.points()}
+        made = small_experiment()
+        named = read_experiment({**made.spec.model_dump(mode="json"), "name": name, "tags": [name]})
+        keys |= {reuse_key(run, {}) for _, run in named.points}
     assert len(keys) == 1
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.search.early_stopping import Asha, Hyperband, MedianStopping, brackets_of, rungs_of
 from contract.spec.search.parameters import Choice, Integer, LogUniform, Uniform
@@ -27,17 +28,17 @@ GRID, RANDOM = {"kind": "grid"}, {"kind": "random"}
 PARENT = {"kind": "choice", "values": ["sgd", "lars"]}
 
 
-def experiment(search: dict[str, Any], base: dict[str, Any] = BASE, **others: Any) -> ExperimentSpec:
+def experiment(search: dict[str, Any], base: dict[str, Any] = BASE, **others: Any) -> Expanded:
     document = {"space": {"schedule.rate": RATE}, "sampler": RANDOM, "trials": 4, "at_once": 2}
-    return ExperimentSpec.model_validate({"name": "test", "base": base, "search": {**document, **search}, **others})
+    return read_experiment({"name": "test", "base": base, "search": {**document, **search}, **others})
 
 
 def test_the_document_of_a_search_survives_the_database() -> None:
-    spec = experiment({"early_stopping": {"kind": "asha", "first": 1.0}, "repeats": {"times": 2}})
-    stored = spec.model_dump(mode="json")
+    made = experiment({"early_stopping": {"kind": "asha", "first": 1.0}, "repeats": {"times": 2}})
+    stored = made.spec.model_dump(mode="json")
     assert ExperimentSpec.from_stored(stored).model_dump(mode="json") == stored
-    assert spec.search is not None
-    assert (spec.search.size, spec.search.maximizes) == (4, True)
+    assert made.spec.search is not None
+    assert (made.spec.search.size, made.spec.search.maximizes) == (4, True)
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -129,8 +130,8 @@ def test_a_programs_length_must_be_said(rule: dict[str, Any], path: str) -> None
 def test_a_part_that_the_search_chooses_as_a_whole_need_not_be_in_the_base() -> None:
     base = {name: value for name, value in BASE.items() if name != "optimizer"}
     kinds = {"kind": "choice", "values": [{"kind": "lars"}, {"kind": "sgd", "momentum": 0.5}]}
-    spec = experiment({"space": {"optimizer": kinds}, "sampler": GRID, "trials": None}, base)
-    assert [run.optimizer.kind for _, run in spec.points() if run.kind == "engine"] == ["lars", "sgd"]
+    made = experiment({"space": {"optimizer": kinds}, "sampler": GRID, "trials": None}, base)
+    assert [run.optimizer.kind for _, run in made.points if run.kind == "engine"] == ["lars", "sgd"]
 
 
 def test_a_parameter_is_set_only_where_its_conditions_hold() -> None:
@@ -150,11 +151,11 @@ def test_a_parameter_is_set_only_where_its_conditions_hold() -> None:
 
 
 def test_every_end_of_a_space_is_tried_before_the_search_begins() -> None:
-    spec = experiment(
+    made = experiment(
         {"space": {"schedule.rate": RATE, "batch": {"kind": "integer", "low": 32, "high": 96, "step": 32}}}
     )
-    assert spec.search is not None
-    tried = [(point["schedule.rate"], point["batch"]) for point in probe_points(spec.search)]
+    assert made.spec.search is not None
+    tried = [(point["schedule.rate"], point["batch"]) for point in probe_points(made.spec.search)]
     assert tried == [
         (pytest.approx(0.1), 64),
         (0.01, 64),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
@@ -24,7 +24,7 @@ FOLDER = {"kind": "folder", "path": "/images", "classes": 2, "train_samples": 10
 
 def complaints(base: dict[str, Any], axes: dict[str, Any] | None = None) -> list[str]:
     with pytest.raises(ValidationError) as caught:
-        ExperimentSpec.model_validate({"name": "x", "base": {**BASE, **base}, "axes": axes or {}})
+        read_experiment({"name": "x", "base": {**BASE, **base}, "axes": axes or {}})
     return [f"{issue.path}: {issue.message}" for issue in issues_of(caught.value)]
 
 
@@ -229,9 +229,9 @@ def test_an_issue_of_many_points_is_listed_once() -> None:
 
 
 def test_a_grid_has_every_combination_and_the_last_axis_turns_fastest() -> None:
-    spec = ExperimentSpec.model_validate({"name": "x", "base": BASE, "axes": {"batch": [64, 128], "seed": [0, 1]}})
-    assert [(run.batch, run.seed) for _, run in spec.points()] == [(64, 0), (64, 1), (128, 0), (128, 1)]
-    assert spec.points()[1][0] == {"batch": 64, "seed": 1}
+    spec = read_experiment({"name": "x", "base": BASE, "axes": {"batch": [64, 128], "seed": [0, 1]}})
+    assert [(run.batch, run.seed) for _, run in spec.points] == [(64, 0), (64, 1), (128, 0), (128, 1)]
+    assert spec.points[1][0] == {"batch": 64, "seed": 1}
 
 
 def test_a_run_survives_its_own_json() -> None:

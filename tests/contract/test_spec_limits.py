@@ -10,7 +10,7 @@ from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.checks import stored_size
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.choices.schedules import Polynomial
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.spec.grid.grid import MAX_AXES
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.run import RunSpec
@@ -32,7 +32,7 @@ def complaints(axes: dict[str, list[Any]], **base: Any) -> list[str]:
     """Return the issues of a spec that is refused, after at most GENEROUS_S of processor time."""
     started_s = time.thread_time()
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate({"name": "large", "base": {**BASE, **base}, "axes": axes})
+        read_experiment({"name": "large", "base": {**BASE, **base}, "axes": axes})
     assert time.thread_time() - started_s < GENEROUS_S
     return [f"{issue.path}: {issue.message}" for issue in issues_of(refused.value)]
 
@@ -78,7 +78,7 @@ def test_an_axis_of_large_values_is_limited_too() -> None:
 
 def test_ten_thousand_ordinary_points_are_within_the_limit() -> None:
     spec = {"name": "grid", "base": BASE, "axes": {"seed": list(range(10_000))}}
-    points = ExperimentSpec.model_validate(spec).points()
+    points = read_experiment(spec).points
     assert len(points) == 10_000
     assert sum(len(run.model_dump_json()) for _, run in points) < stored_size.MAX_STORED_BYTES / 2
 

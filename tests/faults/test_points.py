@@ -31,7 +31,7 @@ from store.tables import Run
 from tests.testing.fake_slurm import call_in_process, trains
 from tests.testing.faults.kill_points import kill_at, watched
 from tests.testing.faults.on_fake_slurm import OnStandIn, a_minute_later
-from tests.testing.specs import Experiment
+from tests.testing.specs import Experiment, changed
 
 NO_PATIENCE = timedelta(0)
 COMPILED: dict[Any, Any] = {}  # statements, once for all worlds
@@ -78,7 +78,7 @@ def world_with(home: Path, experiment: Experiment, seeds: int, pack: int | None 
     upgrade(f"sqlite:///{home / 'bigbatch.db'}")
     with transaction(world.site().engine) as db:
         sweep = experiment({"seed": list(range(seeds))}, resources={"kind": "slurm", "ranks_per_node": 2})
-        runs.create(db, sweep.model_copy(update={"pack": pack}))
+        runs.create(db, changed(sweep, pack=pack))
     world.site().engine.dispose()
     return world
 

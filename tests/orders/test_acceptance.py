@@ -15,6 +15,8 @@ from contract.api.cluster_report import ClusterReport
 from contract.api.lifecycle import PointsRequest
 from contract.lifecycle.schedule import Missed, Overlap, StartStatus
 from contract.settings import Settings
+from contract.spec.grid.step_grid import Points, StepGrid
+from contract.validation import ValidationIssue
 from orders import acceptance, addition, extension
 from orders.acceptance import Accepted, Request
 from orders.addition import Added
@@ -99,6 +101,21 @@ def test_a_refused_spec_has_the_issues_of_post(context: Context, client: TestCli
     message = "; ".join(f"{path}: {message}" for path, message in issues)
     assert tick(context, REFUSED[what]) == (StartStatus.FAILED, message)
     assert experiments(context) == []
+
+
+def test_the_grid_of_a_request_is_expanded_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    expand = StepGrid.expand_checked
+
+    def counted(grid: StepGrid) -> tuple[Points, list[ValidationIssue]]:
+        sizes.append(grid.grid.size)
+        return expand(grid)
+
+    monkeypatch.setattr(StepGrid, "expand_checked", counted)
+    assert client.post("/api/v1/experiments", json=GRID).status_code == 201
+    assert client.post("/api/v1/experiments?dry_run=true", json=GRID).status_code == 200
+    assert client.get("/api/v1/experiments/1").status_code == 200
+    assert sizes == [2, 2]
 
 
 def test_refused_points_have_the_issues_of_post(context: Context, client: TestClient) -> None:

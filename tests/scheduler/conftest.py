@@ -88,7 +88,7 @@ def short_wait_for_claims(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def local_job(tmp_path: Path, experiment: Experiment) -> JobRequest:
     """The first attempt of a run, as a local cluster gets it."""
-    spec: RunSpec = experiment().base
+    spec: RunSpec = experiment().spec.base
     folder = RunFolder.of(tmp_path, 1, "cafe")
     folder.prepare(spec)
     return JobRequest(NAME, folder, 1, spec)

@@ -144,7 +144,7 @@ def test_restarts_of_attempts_that_never_were_are_not_stored(context: Context, r
 
 def test_hosts_that_were_stored_unchecked_add_no_line_to_a_script(tmp_path: Path, experiment: Experiment) -> None:
     """Forces the fault: an earlier version stored a host whose name ends the option and adds another one."""
-    spec: RunSpec = experiment(resources=SLURM).base
+    spec: RunSpec = experiment(resources=SLURM).spec.base
     job = JobRequest("bigbatch-cafe-1", RunFolder.of(tmp_path, 1, "cafe"), 1, spec)
     script = Slurm("python", []).script(job._replace(excluded=["n1", "n2\n#SBATCH --uid=0", "n[1-9]", "n3"]))
     assert "#SBATCH --exclude=n1,n3" in script.splitlines()

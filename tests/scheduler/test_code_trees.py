@@ -14,7 +14,7 @@ from contract.lifecycle.state import State
 from contract.snapshot import code_tree
 from contract.snapshot.blob_store import GRACE_S, blob_name
 from contract.snapshot.code_tree import has_tree, tree_of
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
@@ -46,7 +46,7 @@ def create(context: Context, *codes: str | None) -> list[int]:
     ids = []
     for code in codes:
         base = {"kind": "program", "command": "python train.py", "launcher": "plain", "code": code}
-        spec = ExperimentSpec.model_validate({"name": "code", "base": base})
+        spec = read_experiment({"name": "code", "base": base})
         with transaction(context.engine) as db:
             ids += runs.create(db, spec)[1]
     return ids

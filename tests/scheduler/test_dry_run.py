@@ -6,12 +6,12 @@ import pytest
 
 from contract.api.cluster_report import ClusterReport, Node, Partition, SubmitLimits
 from contract.settings import Settings
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.submit.dry_run import describe_submissions
 from tests.testing.clusters import Play
-from tests.testing.specs import Experiment
+from tests.testing.specs import Experiment, changed
 
 GPT: dict[str, object] = {
     "data": {"kind": "text", "context": 16},
@@ -105,7 +105,7 @@ def test_the_preview_of_a_volume_shows_its_operators_and_chunks() -> None:
     ]
     volume = {"chunk": [16, 8, 8], "block": [8, 8, 8], "operators": operators}
     base = {"kind": "program", "command": "python -m trainers.volume", "volume": volume}
-    asked = ExperimentSpec.model_validate({"name": "volume", "base": base})
+    asked = read_experiment({"name": "volume", "base": base})
     line = next(line for line in describe_submissions(asked, Settings(home=Path("/h"))) if "program" in line)
     wanted = (
         "read em > infer the identity on patches of 8 x 9 x 8 that overlap by 2 x 2 x 2 > threshold 0.25 > components"
@@ -115,7 +115,7 @@ def test_the_preview_of_a_volume_shows_its_operators_and_chunks() -> None:
 
 def test_the_preview_of_a_search_for_duplicates_shows_images_and_options() -> None:
     base = {"kind": "program", "dedup": {"images": "/data/images", "threshold": 60, "exact": True}}
-    asked = ExperimentSpec.model_validate({"name": "dedup", "base": base})
+    asked = read_experiment({"name": "dedup", "base": base})
     line = next(line for line in describe_submissions(asked, Settings(home=Path("/h"))) if "program" in line)
     wanted = "near-duplicates in /data/images by the perceptual hash of 256 bits, similar up to 60 bits, exactly"
     assert line.endswith(f"a program by plain: {wanted}; of each group the first stays")
@@ -124,9 +124,7 @@ def test_the_preview_of_a_search_for_duplicates_shows_images_and_options() -> No
 @pytest.mark.ring("all")
 def test_the_preview_shows_which_runs_share_an_array_and_its_cap(experiment: Experiment) -> None:
     sweep = experiment({"seed": [0, 1, 2], "resources.nodes": [1, 2]}, resources={"kind": "slurm", "ranks_per_node": 2})
-    lines = "\n".join(
-        describe_submissions(sweep.model_copy(update={"max_parallel": 2}), Settings(home=Path("/h")))
-    ).splitlines()
+    lines = "\n".join(describe_submissions(changed(sweep, max_parallel=2), Settings(home=Path("/h")))).splitlines()
     assert "#SBATCH --array=0-2%2" in lines
     heads = [line for line in lines if line.startswith("# ---")]
     assert heads == [
@@ -161,7 +159,7 @@ def test_the_preview_of_a_slurm_without_arrays_is_a_script_for_each_run(experime
 
 def test_the_preview_shows_how_many_runs_share_a_job_and_what_that_asks_for(experiment: Experiment) -> None:
     need = {"kind": "slurm", "ranks_per_node": 2, "cpus_per_rank": 3, "memory_gb": 4, "gres": "gpu:1"}
-    sweep = experiment({"seed": list(range(12))}, resources=need).model_copy(update={"pack": 4, "max_parallel": 9})
+    sweep = changed(experiment({"seed": list(range(12))}, resources=need), pack=4, max_parallel=9)
     settings = Settings(home=Path("/h"), slurm_python="/shared/python")
     lines = "\n".join(describe_submissions(sweep, settings)).splitlines()
     (head,) = [line for line in lines if line.startswith("# ---")]
@@ -183,7 +181,7 @@ def test_the_preview_shows_how_many_runs_share_a_job_and_what_that_asks_for(expe
         assert word in srun.split()
 
 
-def notes(experiment: ExperimentSpec, report: ClusterReport) -> list[str]:
+def notes(experiment: Expanded, report: ClusterReport) -> list[str]:
     lines = describe_submissions(experiment, Settings(home=Path("/h")), report)
     return [line for line in lines if line.startswith("# ") and "---" not in line and "cannot run" not in line]
 
@@ -214,8 +212,8 @@ def test_where_jobs_get_whole_nodes_it_says_how_many_runs_would_fill_one(
         f"# {need.get('partition', 'gpu')} allocates whole nodes of {cpus} cpus, and each of these runs needs "
     )
     assert answer.endswith(f": `pack: {pack}` reduces 20 jobs to {jobs}")
-    list(describe_submissions(sweep.model_copy(update={"pack": pack}), Settings(home=Path("/h"))))
-    ExperimentSpec.model_validate({**sweep.model_dump(), "pack": pack})
+    list(describe_submissions(changed(sweep, pack=pack), Settings(home=Path("/h"))))
+    read_experiment({**sweep.spec.model_dump(), "pack": pack})
 
 
 @pytest.mark.parametrize(
@@ -244,9 +242,9 @@ def test_nothing_is_advised_that_is_refused_for_other_points(experiment: Experim
 
 def test_a_pack_that_no_node_has_room_for_is_told(experiment: Experiment) -> None:
     sweep = experiment({"seed": list(range(20))}, resources={"kind": "slurm", "ranks_per_node": 4})
-    (answer,) = notes(sweep.model_copy(update={"pack": 10}), reported(nodes=[node(16), node(32)], whole_nodes=False))
+    (answer,) = notes(changed(sweep, pack=10), reported(nodes=[node(16), node(32)], whole_nodes=False))
     assert answer == "# no node of gpu can carry out 10 of these runs side by side: at most 8"
-    assert notes(sweep.model_copy(update={"pack": 8}), reported(nodes=[node(16), node(32)])) == []
+    assert notes(changed(sweep, pack=8), reported(nodes=[node(16), node(32)])) == []
 
 
 def test_a_cluster_says_which_partitions_give_whole_nodes(play: Play) -> None:

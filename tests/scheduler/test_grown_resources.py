@@ -12,7 +12,7 @@ from contract.api.cluster_report import ClusterReport, Node, Partition
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Retried, RunFailed
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.validation import issues_of
 from scheduler.events.apply import apply_reports
 from scheduler.events.report import RunReport
@@ -64,7 +64,7 @@ def test_the_partition_bounds_the_growth() -> None:
 
 
 def test_the_next_attempt_asks_for_what_grew_and_shares_no_submission_with_smaller_ones(engine: Engine) -> None:
-    experiment = ExperimentSpec.model_validate({"name": "grows", "base": spec(MEMORY)})
+    experiment = read_experiment({"name": "grows", "base": spec(MEMORY)})
     with transaction(engine) as db:
         (run_id,) = runs.create(db, experiment)[1]
         need = db.get_one(Run, run_id).need
@@ -120,5 +120,5 @@ def test_the_history_names_what_grew() -> None:
 )
 def test_a_growth_that_means_nothing_is_refused_with_its_field(document: dict[str, Any], path: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate({"name": "grows", "base": document})
+        read_experiment({"name": "grows", "base": document})
     assert any(issue.path.startswith(path) for issue in issues_of(refused.value))

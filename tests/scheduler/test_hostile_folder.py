@@ -53,7 +53,7 @@ def folder(far_context: Context, far_run_id: int) -> RunFolder:
 @pytest.fixture
 def job(tmp_path: Path, experiment: Experiment) -> JobRequest:
     """The second attempt of a run whose first job may have changed the folder."""
-    folder, spec = RunFolder.of(tmp_path, 1, "cafe"), experiment().base
+    folder, spec = RunFolder.of(tmp_path, 1, "cafe"), experiment().spec.base
     folder.prepare(spec, 1)
     return JobRequest("bigbatch-cafe-2", folder, 2, spec)
 
@@ -144,7 +144,7 @@ def test_the_script_of_the_next_attempt_is_not_written_through_a_link(
     (tmp_path / "elsewhere").mkdir()
     job.folder.submission.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RefusedError, match="cannot be written"):
-        Slurm().submit(job._replace(spec=experiment(resources=SLURM).base))
+        Slurm().submit(job._replace(spec=experiment(resources=SLURM).spec.base))
     assert not list((tmp_path / "elsewhere").iterdir())
 
 

@@ -17,7 +17,7 @@ from tests.testing.specs import Experiment
 @pytest.fixture
 def folder(tmp_path: Path, experiment: Experiment) -> RunFolder:
     folder = RunFolder.of(tmp_path, 1, "cafe")
-    folder.prepare(experiment().base)
+    folder.prepare(experiment().spec.base)
     return folder
 
 

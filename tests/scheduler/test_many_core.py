@@ -14,7 +14,7 @@ RESOURCES = {"kind": "slurm", "partition": "knl", "nodes": 2, "constraint": "knl
 
 
 def test_the_script_requests_memory_modes_chip_parts_and_whole_nodes(experiment: Experiment, tmp_path: Path) -> None:
-    ((_, run),) = experiment(resources=RESOURCES).points()
+    ((_, run),) = experiment(resources=RESOURCES).points
     script = Slurm("python").script(JobRequest("bb", RunFolder(tmp_path), 1, run))
     for line in (
         "#SBATCH --constraint='knl&snc4&flat'",
@@ -31,7 +31,7 @@ def test_the_script_requests_memory_modes_chip_parts_and_whole_nodes(experiment:
 def test_another_partition_binds_and_shares_cores_as_its_cluster_is_configured(
     experiment: Experiment, tmp_path: Path
 ) -> None:
-    ((_, run),) = experiment(resources={"kind": "slurm", "constraint": "knl", "cpus_per_rank": 17}).points()
+    ((_, run),) = experiment(resources={"kind": "slurm", "constraint": "knl", "cpus_per_rank": 17}).points
     script = Slurm("python").script(JobRequest("bb", RunFolder(tmp_path), 1, run))
     assert "--cpu-bind" not in script
     assert "exclusive" not in script

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from contract.settings import Settings
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from lab.fake_slurm import programs
 from lab.fake_slurm import state as fake_state
 from lab.fake_slurm.state import ClusterState
@@ -36,11 +36,11 @@ def settings_of(tmp_path: Path, engine: Engine) -> Settings:
     return Settings(home=tmp_path, database=url, slurm=True, runs=tmp_path / "runs")
 
 
-def draft(nodes: list[int], seeds: int = 1) -> ExperimentSpec:
-    document = small_experiment().model_dump(mode="json")
+def draft(nodes: list[int], seeds: int = 1) -> Expanded:
+    document = small_experiment().spec.model_dump(mode="json")
     document["base"]["resources"] = {"kind": "slurm", "nodes": 1, "ranks_per_node": 4, "minutes": 30}
     document["axes"] = {"resources.nodes": nodes, "seed": list(range(seeds))}
-    return ExperimentSpec.model_validate(document)
+    return read_experiment(document)
 
 
 def test_slurm_predicts_a_start_for_each_kind_of_job_and_nothing_is_submitted(

@@ -183,5 +183,5 @@ def test_programs_with_the_same_script_share_a_submission() -> None:
 
 
 def test_an_engine_run_and_a_program_share_no_submission(experiment: Experiment) -> None:
-    engine = experiment(resources=json.loads(BASE.resources.model_dump_json())).base
+    engine = experiment(resources=json.loads(BASE.resources.model_dump_json())).spec.base
     assert need_of(engine, []) != need_of(BASE, [])

@@ -25,7 +25,7 @@ from tests.testing.specs import Experiment
 
 @pytest.fixture
 def job(tmp_path: Path, experiment: Experiment) -> JobRequest:
-    spec = experiment(resources={"kind": "slurm", "partition": "knl"}).base
+    spec = experiment(resources={"kind": "slurm", "partition": "knl"}).spec.base
     folder = RunFolder.of(tmp_path, 1, "cafe")
     folder.prepare(spec)
     return JobRequest("bigbatch-cafe-1", folder, 1, spec)

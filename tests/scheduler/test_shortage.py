@@ -89,7 +89,7 @@ class Simulation:
 
 @pytest.fixture
 def requests(experiment: Experiment, tmp_path: Path) -> tuple[JobRequest, ArrayRequest]:
-    ((_, spec),) = experiment(resources={"kind": "slurm", "partition": "gpu"}).points()
+    ((_, spec),) = experiment(resources={"kind": "slurm", "partition": "gpu"}).points
     assert isinstance(spec, RunSpec)
     (tmp_path / "runs" / "arrays").mkdir(parents=True)
     folder = RunFolder(tmp_path / "runs" / "one")

@@ -31,7 +31,7 @@ def job(tmp_path: Path, experiment: Experiment) -> JobRequest:
         "memory_gb": 64,
         "cpus_per_rank": 17,
     }
-    spec: RunSpec = experiment(resources=need).base
+    spec: RunSpec = experiment(resources=need).spec.base
     folder = RunFolder.of(tmp_path, 1, "cafe")
     folder.prepare(spec)
     return JobRequest("bigbatch-cafe-1", folder, 1, spec)

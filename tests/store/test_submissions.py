@@ -14,7 +14,7 @@ from store.session import snapshot, transaction
 from store.submissions import Group, LiveJobs
 from store.tables import Experiment as Stored
 from store.tables import Move, Run, now
-from tests.testing.specs import Experiment
+from tests.testing.specs import Experiment, changed
 from tests.testing.stored_runs import move
 
 pytestmark = pytest.mark.ring("quick")
@@ -122,7 +122,7 @@ def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_anothe
     engine: Engine, experiment: Experiment
 ) -> None:
     with transaction(engine) as db:
-        packed, run_ids = runs.create(db, experiment({"seed": list(range(5))}).model_copy(update={"pack": 2}))
+        packed, run_ids = runs.create(db, changed(experiment({"seed": list(range(5))}), pack=2))
         assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, None, 5, 2)]
         submissions.take(db, runs.queued(db, "local", 5), "packs", pack=2)
     with transaction(engine) as db:

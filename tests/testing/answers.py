@@ -8,6 +8,7 @@ from contract.api.responses import RunView
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
 from contract.spec.any_run import read_run
+from contract.spec.expanded import expand
 from contract.spec.experiment import ExperimentSpec
 from study.answer.measures import Measures, measure
 
@@ -31,10 +32,11 @@ def experiment(
 
 def runs_of(spec: ExperimentSpec, *accuracies: float | None, state: State = State.DONE) -> list[RunView]:
     """Return the runs of an experiment, the first ones with these accuracies."""
-    known = [*accuracies, *[None] * len(spec.points())]
+    points = expand(spec).points
+    known = [*accuracies, *[None] * len(points)]
     return [
         a_run(number, values, accuracy, state=state)
-        for number, ((values, _), accuracy) in enumerate(zip(spec.points(), known, strict=False))
+        for number, ((values, _), accuracy) in enumerate(zip(points, known, strict=False))
     ]
 
 
@@ -70,7 +72,7 @@ def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **chan
 def measures_of(spec: ExperimentSpec, *seconds: float, accuracy: float = 0.9, **series: float) -> dict[int, Measures]:
     """Return measures: run n reaches half of `accuracy` after half of its seconds, and all of it after all of them."""
     found = {}
-    for number, ((_, run), total) in enumerate(zip(spec.points(), seconds, strict=False)):
+    for number, ((_, run), total) in enumerate(zip(expand(spec).points, seconds, strict=False)):
         points: dict[str, list[tuple[int, float | None]]] = {
             "epoch": [(10, 1.0), (20, 2.0)],
             "trained_s": [(10, total / 2), (20, total)],

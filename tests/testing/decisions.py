@@ -32,7 +32,7 @@ def cluster_report(*, is_host_down: bool) -> ClusterReport:
 
 def make_run(state: State = State.RUNNING, *, retries: dict[str, Any] | None = None, **facts: Any) -> RunFacts:
     """Make a run at step 5 of its first attempt, on Slurm."""
-    ((_, spec),) = small_experiment(resources=SLURM, retries=retries or {"failure": 3}).points()
+    ((_, spec),) = small_experiment(resources=SLURM, retries=retries or {"failure": 3}).points
     known: dict[str, Any] = {"spec": spec.model_dump(mode="json"), "cluster": "slurm", "step": 5, "job": make_job()}
     return RunFacts(state=state, **(known | facts))
 

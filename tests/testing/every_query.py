@@ -13,7 +13,7 @@ from sqlalchemy import update
 from contract.folder.events import Event, Failed, Finished, Paused, Points, Resumed, Saved
 from contract.lifecycle.job_end import EndKind
 from contract.metric_names import HELDOUT_ACCURACY
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from scheduler.app import TICKS
 from scheduler.clusters.cluster import gone
 from scheduler.context import Context
@@ -67,7 +67,7 @@ WITHOUT_TABLES = ("/collectives/", "/kfac/", "/plans/")
 ABSENT = ("/artifacts/", "/search", "/views/", "/reports/", "/schedules/")  # there are none of these
 
 
-def run_every_tick(context: Context, specs: Sequence[ExperimentSpec], jobs: Puppet) -> list[int]:
+def run_every_tick(context: Context, specs: Sequence[Expanded], jobs: Puppet) -> list[int]:
     """Carry runs of these experiments through submission, training, a retry, a stop and several ends."""
     with transaction(context.engine) as db:
         run_ids = [run_id for spec in specs for run_id in runs.create(db, spec)[1]]

@@ -7,7 +7,7 @@ from typing import Any
 from contract.folder.events import Finished, Points
 from contract.folder.outputs.content import hash_content
 from contract.folder.outputs.record import OutputsRecord, RecordedArtifact
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
@@ -20,7 +20,7 @@ from tests.testing.runs import read
 LOSSES = (1.0, 0.5, 0.25, 0.125)
 
 
-def create(context: Context, spec: ExperimentSpec, *, force: bool = False) -> list[int]:
+def create(context: Context, spec: Expanded, *, force: bool = False) -> list[int]:
     """Store an experiment; return its runs."""
     with transaction(context.engine) as db:
         return runs.create(db, spec, force=force)[1]

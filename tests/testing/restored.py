@@ -15,7 +15,7 @@ from store.session import engine_for, transaction
 from store.tables import now
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read
-from tests.testing.specs import Experiment
+from tests.testing.specs import Experiment, changed
 
 
 def copied(context: Context, target: Path) -> Context:
@@ -29,7 +29,7 @@ def create(
     context: Context, experiment: Experiment, size: int = 1, name: str = "test", **base: object
 ) -> tuple[int, list[int]]:
     """Create an experiment, submit its runs and write a mark; return the ids of the experiment and its runs."""
-    spec = experiment({"seed": list(range(size))}, **base).model_copy(update={"name": name})
+    spec = changed(experiment({"seed": list(range(size))}, **base), name=name)
     with transaction(context.engine) as db:
         made = runs.create(db, spec)
     submit_queued(context)

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from contract.folder.events import Finished, Points
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
@@ -34,7 +34,7 @@ def make(context: Context, *, base: dict[str, Any] | None = None, **change: Any)
         "epochs": 9,
         "resources": {"kind": "local", "ranks_per_node": 2},
     }
-    spec = ExperimentSpec.model_validate({"name": "test", "base": run | (base or {}), "search": document | change})
+    spec = read_experiment({"name": "test", "base": run | (base or {}), "search": document | change})
     with transaction(context.engine) as db:
         experiment_id, run_ids = runs.create(db, spec)
     assert run_ids == []

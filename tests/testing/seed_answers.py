@@ -24,7 +24,7 @@ from contract.metric_names import (
     TRAINED_S,
     UPDATE_S,
 )
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from store import runs
 from store.metrics import points
 from store.tables import Run
@@ -37,7 +37,7 @@ SUITABLE_RATES = {"lars": 7 / 256, "sgd": 0.1 / 128}  # for each sample of the b
 EASGD = {"original": 0.022, "async": 0.006, "hogwild": 0.005, "sync1": 0.013, "sync2": 0.011, "sync3": 0.007}
 
 
-def create(db: Session, spec: ExperimentSpec) -> tuple[int, list[Run]]:
+def create(db: Session, spec: Expanded) -> tuple[int, list[Run]]:
     """Store the experiment; return its id and its queued runs."""
     experiment, ids = runs.create(db, spec)
     return experiment, [db.get_one(Run, id_) for id_ in ids]

@@ -36,12 +36,13 @@ from contract.metric_names import (
     TIME_PARTS,
     UPDATE_S,
 )
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from store import runs
 from store.metrics import points
 from store.session import transaction
 from store.tables import Experiment, Job, Move, Restart, Run, now
 from tests.testing.seed_clusters import report_clusters
+from tests.testing.specs import changed
 from tests.testing.stored_runs import add_job, current_job, end_attempt
 from tests.testing.stored_runs import move as move_row
 
@@ -62,7 +63,7 @@ WAYS = {
 }
 
 
-def spec(name: str, *, epochs: int = 30, axes: dict[str, list[Any]] | None = None, **base: Any) -> ExperimentSpec:
+def spec(name: str, *, epochs: int = 30, axes: dict[str, list[Any]] | None = None, **base: Any) -> Expanded:
     """Return the spec of a small experiment on synthetic images."""
     run = {
         "data": {"kind": "synthetic", "train_samples": SAMPLES, "heldout_samples": 2048},
@@ -74,7 +75,7 @@ def spec(name: str, *, epochs: int = 30, axes: dict[str, list[Any]] | None = Non
         "resources": {"kind": "slurm", "partition": "cpu", "nodes": 4, "ranks_per_node": 2},
         **base,
     }
-    return ExperimentSpec.model_validate({"name": name, "base": run, "axes": axes or {}})
+    return read_experiment({"name": name, "base": run, "axes": axes or {}})
 
 
 def measure(run: Run, first: int, last: int) -> Iterator[Points]:
@@ -205,7 +206,7 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
         return {"grid": grid, "failed": failed, "growing": growing.id, "growing_experiment": experiment}
 
 
-def _created(db: Session, spec: ExperimentSpec) -> tuple[int, list[Run]]:
+def _created(db: Session, spec: Expanded) -> tuple[int, list[Run]]:
     experiment, ids = runs.create(db, spec)
     db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=50)
     return experiment, [db.get_one(Run, id_) for id_ in ids]
@@ -214,7 +215,7 @@ def _created(db: Session, spec: ExperimentSpec) -> tuple[int, list[Run]]:
 def _seed_grid(db: Session, root: Path) -> int:
     axes: dict[str, list[Any]] = {"schedule.rate": [0.4, 0.8, 1.6, 3.2], "batch": [256, 512, 1024]}
     grid = spec("learning rate against batch size", axes=axes)
-    grid = grid.model_copy(update={"description": "Does the best rate grow with the batch? LARS, 2D torus, 8 ranks."})
+    grid = changed(grid, description="Does the best rate grow with the batch? LARS, 2D torus, 8 ranks.")
     experiment, created = _created(db, grid)
     ends = [State.DONE] * 6 + [State.RUNNING, State.PENDING, State.FAILED, State.SUBMITTING, State.CANCELLED]
     for run, state in zip(created, ends, strict=False):

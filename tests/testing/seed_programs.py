@@ -15,7 +15,7 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from store import runs
 from store.metrics import points
 from store.session import transaction
@@ -58,11 +58,11 @@ def program(**changes: Any) -> dict[str, Any]:
     }
 
 
-def sweep(name: str, rates: tuple[float, ...] = RATES, **changes: Any) -> ExperimentSpec:
+def sweep(name: str, rates: tuple[float, ...] = RATES, **changes: Any) -> Expanded:
     """Return an experiment that varies the learning rate of a program."""
     labels = {"owner": "ada", "project": "vision", "tags": ["baseline", "own-script"], "notes": NOTES}
     axes = {"parameters.lr": list(rates)}
-    return ExperimentSpec.model_validate({"name": name, **labels, "base": program(**changes), "axes": axes})
+    return read_experiment({"name": name, **labels, "base": program(**changes), "axes": axes})
 
 
 def seed_programs(engine: Engine, root: Path) -> dict[str, int]:

@@ -38,7 +38,7 @@ def add_runs(engine: Engine, experiments: int, runs_each: int, *, seed: int = 0)
 
 def _add_experiment(db: Session, dice: random.Random, number: int, runs_each: int) -> None:
     optimizer = OPTIMIZERS[number % len(OPTIMIZERS)]
-    document = spec(f"{optimizer} sweep {number}", optimizer={"kind": optimizer}).model_dump(mode="json")
+    document = spec(f"{optimizer} sweep {number}", optimizer={"kind": optimizer}).spec.model_dump(mode="json")
     created = now() - timedelta(minutes=7 * (1000 - number))
     experiment = Experiment(
         name=document["name"],

@@ -10,7 +10,7 @@ from contract.folder.outputs.content import hash_content
 from contract.folder.outputs.record import RecordedArtifact
 from contract.lifecycle.artifact import ArtifactKind
 from contract.lifecycle.state import State
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded, read_experiment
 from scheduler.context import Context
 from store import runs
 from store.artifacts.artifacts import insert_artifacts
@@ -51,9 +51,9 @@ def document(*steps: dict[str, Any]) -> dict[str, Any]:
     return {"name": "a workflow", "steps": list(steps)}
 
 
-def workflow(*steps: dict[str, Any]) -> ExperimentSpec:
+def workflow(*steps: dict[str, Any]) -> Expanded:
     """Return a workflow."""
-    return ExperimentSpec.model_validate(document(*steps))
+    return read_experiment(document(*steps))
 
 
 def post_workflow(context: Context, *steps: dict[str, Any]) -> int:

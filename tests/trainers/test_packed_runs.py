@@ -26,7 +26,7 @@ HASTY = "from trainers import packed_runs as p; p.POLL_S, p.JOB_END_WAIT_S = 0.1
 def folders(tmp_path: Path, experiment: Experiment) -> list[RunFolder]:
     made = [RunFolder.of(tmp_path, number, "cafe") for number in (1, 2)]
     for folder in made:
-        folder.prepare(experiment().base, 1)
+        folder.prepare(experiment().spec.base, 1)
     ArrayFolder.of(tmp_path, "pack").link_packs({0: dict(enumerate(made))})
     return made
 

@@ -14,7 +14,7 @@ from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import print_json
 from bigbatch.terminal.units import parse_duration, parse_rate, parse_size
 from contract.api.planning.plans import Calibration, PlanDevice, PlanNetwork, PlanRequest
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.spec.run import RunSpec
 from contract.validation import issues_of
 
@@ -101,10 +101,10 @@ def plan(
 
 def _first_run(file: str) -> RunSpec:
     try:
-        spec = ExperimentSpec.model_validate(read_spec(file))
+        experiment = read_experiment(read_spec(file))
     except ValidationError as error:
         raise DocumentRefused(f"{file} is not a valid experiment", issues_of(error)) from error
-    first = spec.points()[0][1]
+    first = experiment.points[0][1]
     if not isinstance(first, RunSpec):
         raise BigbatchError(f"{file} runs a program, whose net and data the planner does not know")
     return first

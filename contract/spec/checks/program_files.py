@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import Expanded
 from contract.spec.program.run import ProgramSpec
 from contract.spec.resources import Local
 from contract.validation import ValidationIssue
@@ -28,13 +28,13 @@ until wait while
 """
 
 
-def check_programs(spec: ExperimentSpec, runs_folder: Path) -> list[ValidationIssue]:
+def check_programs(experiment: Expanded, runs_folder: Path) -> list[ValidationIssue]:
     """Return an issue for each file that a program of the experiment needs and that is not there."""
     found: dict[tuple[str, str], ValidationIssue] = {}
-    for number, (_, run) in enumerate(spec.points()):
+    for number, (_, run) in enumerate(experiment.points):
         if run.kind == "program":
             for issue in check_files(run, runs_folder):
-                path = spec.place(issue.path, number)
+                path = experiment.place(issue.path, number)
                 found.setdefault((path, issue.message), issue.model_copy(update={"path": path}))
     return list(found.values())
 

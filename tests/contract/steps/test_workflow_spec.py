@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from contract.spec.expanded import read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.steps.workflow import needs_of
 from contract.validation import issues_of
@@ -23,38 +24,38 @@ def prepare(**fields: Any) -> dict[str, Any]:
 def issues(*steps: dict[str, Any], **fields: Any) -> dict[str, str]:
     """Return the messages of a refused document by their places."""
     with pytest.raises(ValidationError) as refused:
-        ExperimentSpec.model_validate({**document(*steps), **fields})
+        read_experiment({**document(*steps), **fields})
     return {issue.path: issue.message for issue in issues_of(refused.value)}
 
 
 def test_a_reference_implies_that_its_step_is_needed() -> None:
-    spec = workflow(
+    made = workflow(
         step("a"),
         step("b", program(parameters={"of": "{steps.a.folder}"})),
         step("c", needs=["b"], when="steps.b.best.loss < 2"),
         step("d", program("run {x}", parameters={"x": 1}), axes={"parameters.x": ["{steps.a.run}", 2]}, needs=["c"]),
     )
-    assert needs_of(spec.steps) == {"a": [], "b": ["a"], "c": ["b"], "d": ["c", "a"]}
+    assert needs_of(made.spec.steps) == {"a": [], "b": ["a"], "c": ["b"], "d": ["c", "a"]}
 
 
 def test_points_are_those_of_the_steps_that_wait_for_no_value() -> None:
-    spec = workflow(
+    made = workflow(
         step("a", axes={"parameters.x": [1, 2]}, base=program(parameters={"x": 0})),
         step("b", program(parameters={"of": "{steps.a.all.folder}"})),
         step("c", engine(), axes={"seed": [0, 1, 2]}, needs=["b"]),
     )
-    assert [None if points is None else len(points) for points in spec.points_of_steps()] == [2, None, 3]
-    assert len(spec.points()) == 5
-    assert spec.place("seed", 2) == "steps.2.axes.seed"
-    assert spec.place("batch", 4) == "steps.2.base.batch"
-    assert spec.place("parameters.x", 1) == "steps.0.axes.parameters.x"
+    assert [None if points is None else len(points) for points in made.points_of_steps()] == [2, None, 3]
+    assert len(made.points) == 5
+    assert made.place("seed", 2) == "steps.2.axes.seed"
+    assert made.place("batch", 4) == "steps.2.base.batch"
+    assert made.place("parameters.x", 1) == "steps.0.axes.parameters.x"
 
 
 def test_a_stored_workflow_is_read_again() -> None:
-    spec = workflow(step("a", axes={"parameters.x": [1, 2]}, base=program(parameters={"x": 0})), step("b", needs=["a"]))
-    again = ExperimentSpec.from_stored(spec.model_dump(mode="json"))
-    assert again.model_dump() == spec.model_dump()
-    assert ExperimentSpec.model_validate(spec.model_dump(mode="json")).points() == spec.points()
+    made = workflow(step("a", axes={"parameters.x": [1, 2]}, base=program(parameters={"x": 0})), step("b", needs=["a"]))
+    again = ExperimentSpec.from_stored(made.spec.model_dump(mode="json"))
+    assert again.model_dump() == made.spec.model_dump()
+    assert read_experiment(made.spec.model_dump(mode="json")).points == made.points
 
 
 def test_an_experiment_has_a_base_or_steps() -> None:
@@ -224,7 +225,7 @@ def test_a_wrong_workflow_is_refused_with_the_place_and_the_reason(
 
 
 def test_a_number_that_is_known_later_is_accepted_where_a_number_fits() -> None:
-    spec = workflow(
+    made = workflow(
         step("tune", engine(), axes={"schedule.rate": [0.1, 0.2], "batch": [64, 128]}),
         step(
             "train",
@@ -236,5 +237,5 @@ def test_a_number_that_is_known_later_is_accepted_where_a_number_fits() -> None:
         ),
         step("fine", engine(initial_weights={"run": "{steps.train.best.run}"})),
     )
-    assert [step.size for step in spec.steps] == [4, 2, 1]
-    assert [step.is_known for step in spec.steps] == [True, False, False]
+    assert [step.size for step in made.spec.steps] == [4, 2, 1]
+    assert [step.is_known for step in made.spec.steps] == [True, False, False]

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 
 from contract.folder.events import Points as Reported
 from contract.lifecycle.notification import NotifyEvent
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from scheduler.context import Context
 from scheduler.notify.compare_curves import find_divergences
 from scheduler.notify.divergence import POINTS, leaves_band
@@ -115,10 +115,10 @@ def test_a_loss_that_climbs_is_found_within_some_steps_in_every_group() -> None:
 
 def make_group(context: Context, size: int, on: list[str] | None = None) -> list[int]:
     """Create an experiment with running runs and, unless `on` is empty, a rule; return the ids of its runs."""
-    document = small_experiment({"seed": list(range(size))}).model_dump(mode="json")
+    document = small_experiment({"seed": list(range(size))}).spec.model_dump(mode="json")
     rules = [{"target": "hook", "on": on}] if on else []
     with transaction(context.engine) as db:
-        _, ids = runs.create(db, ExperimentSpec.model_validate({**document, "notify": rules}))
+        _, ids = runs.create(db, read_experiment({**document, "notify": rules}))
         for run_id in ids:
             start_job(db, run_id)
     return ids

@@ -14,7 +14,7 @@ from contract.lifecycle.notification import NotifyEvent
 from contract.lifecycle.reason import RankFailed, Retried, RunFailed
 from contract.lifecycle.state import State
 from contract.lifecycle.trial import EndCause
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from scheduler.context import Context
 from scheduler.notify.bundle import make_messages
 from scheduler.submit.submission import submit_queued
@@ -44,9 +44,9 @@ def make_experiment(
     context: Context, size: int = 2, on: list[str] | None = None, owner: str | None = None
 ) -> list[int]:
     """Create an experiment whose spec has a rule for the target; return the ids of its runs."""
-    document = small_experiment({"seed": list(range(size))}).model_dump(mode="json")
+    document = small_experiment({"seed": list(range(size))}).spec.model_dump(mode="json")
     rules = [{"target": "hook", "on": on}] if on else []
-    spec = ExperimentSpec.model_validate({**document, "notify": rules, "owner": owner})
+    spec = read_experiment({**document, "notify": rules, "owner": owner})
     with transaction(context.engine) as db:
         return runs.create(db, spec)[1]
 
@@ -207,10 +207,10 @@ def test_a_workflow_ends_with_its_last_step(worker: Context, receiver: Receiver)
     from scheduler.ticks.plan import plan
 
     add_webhook(worker, receiver)
-    document = workflow(step("a"), step("b", needs=["a"])).model_dump(mode="json")
+    document = workflow(step("a"), step("b", needs=["a"])).spec.model_dump(mode="json")
     document["notify"] = [{"target": "hook", "on": ["end"]}]
     with transaction(worker.engine) as db:
-        runs.create(db, ExperimentSpec.model_validate(document))
+        runs.create(db, read_experiment(document))
     end_step_runs(worker, "a")
     plan(worker)
     notify(worker)

@@ -5,6 +5,7 @@ import pytest
 from contract.api.answer import Answer, Picture
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
+from contract.spec.expanded import expand
 from study.answer.answer import Choice, find_answer
 from study.answer.speed import common_target
 from study.trial import Mark, Trial
@@ -111,7 +112,7 @@ def test_each_seed_is_compared_with_the_same_seed_of_the_baseline() -> None:
 def test_the_common_target_is_what_all_runs_reached_if_that_is_close_to_the_best(
     bests: list[float], target: float | None
 ) -> None:
-    _, run = experiment().points()[0]
+    _, run = expand(experiment()).points[0]
     trials = [Trial("run 1", State.DONE, run, [Mark(1, 1.0, 1.0, best)]) for best in bests]
     assert common_target(trials) == (None if target is None else pytest.approx(target))
     assert all(best >= (common_target(trials) or 0) for best in bests)

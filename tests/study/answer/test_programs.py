@@ -11,6 +11,7 @@ from contract.api.answer import Answer, FigureUnit
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
 from contract.metric_direction import key_metric
+from contract.spec.expanded import expand
 from contract.spec.experiment import ExperimentSpec
 from study.answer.answer import Choice, find_answer
 from study.answer.measures import Measures
@@ -33,7 +34,7 @@ def program(values: list[Any], name: str = "lr") -> ExperimentSpec:
 def program_runs(spec: ExperimentSpec, *latest: Mapping[str, float | None], **changes: Any) -> list[RunView]:
     return [
         a_run(number, values, None, latest=newest, **changes)
-        for number, ((values, _), newest) in enumerate(zip(spec.points(), latest, strict=True))
+        for number, ((values, _), newest) in enumerate(zip(expand(spec).points, latest, strict=True))
     ]
 
 
@@ -133,7 +134,7 @@ def test_the_goal_of_a_search_decides_about_its_metric() -> None:
 def test_without_a_metric_the_answer_says_how_to_log_one_and_offers_times_without_choosing_them() -> None:
     spec = program([0.1, 0.3])
     runs = program_runs(spec, {}, {}, ended_at=AT + timedelta(minutes=1), ran_s=60.0)
-    measures = {run.id: Measures(spec.points()[0][1], {"compute_s": 0.01}) for run in runs}
+    measures = {run.id: Measures(expand(spec).points[0][1], {"compute_s": 0.01}) for run in runs}
     answer = find_answer(spec, runs, measures, NO_CHOICE)
     assert (answer.figure, answer.sentence) == (None, HOW_TO_LOG)
     assert [figure.name for figure in answer.figures] == ["step_s", "run_s"]

@@ -17,7 +17,7 @@ OLD, NEW, TORN = "step-0000000004-attempt-1", "step-0000000008-attempt-1", "step
 
 
 def prepare(tmp_path: Path, **fields: object) -> tuple[RunFolder, RunSpec]:
-    ((_, run),) = small_experiment(**fields).points()
+    ((_, run),) = small_experiment(**fields).points
     assert isinstance(run, RunSpec)
     folder = RunFolder(tmp_path)
     folder.prepare(run)

@@ -14,7 +14,7 @@ from contract.settings import Settings
 from contract.spec.choices.collectives import Torus
 from contract.spec.choices.optimizers import LARS, SGD
 from contract.spec.choices.rules import Sync
-from contract.spec.experiment import ExperimentSpec
+from contract.spec.expanded import read_experiment
 from contract.spec.grid.grid import Values
 from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
@@ -53,8 +53,8 @@ NUMBER = re.compile(r"(?<![\w-])\d")
 
 
 def points(name: str) -> list[tuple[Values, RunSpec]]:
-    experiment = ExperimentSpec.model_validate(read_document((RECIPES / f"{name}.yaml").read_bytes()))
-    return [(values, run) for values, run in experiment.points() if isinstance(run, RunSpec)]
+    experiment = read_experiment(read_document((RECIPES / f"{name}.yaml").read_bytes()))
+    return [(values, run) for values, run in experiment.points if isinstance(run, RunSpec)]
 
 
 def recipe(name: str) -> RunSpec:
@@ -114,7 +114,7 @@ def test_every_number_of_a_paper_s_recipe_has_its_source(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_recipe_has_a_dry_run(path: Path) -> None:
-    spec = ExperimentSpec.model_validate(read_document(path.read_bytes()))
+    spec = read_experiment(read_document(path.read_bytes()))
     assert len(list(describe_submissions(spec, Settings(home=Path("/h"))))) >= 1
 
 
