@@ -14,9 +14,10 @@ from contract.spec.grid.grid import Grid
 from contract.spec.grid.step_grid import REQUIRED, Points, StepGrid, base_document
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
 from contract.spec.notify.rule import Notify
+from contract.spec.objective import OBJECTIVE_EXAMPLE, Objective, objective_issues
 from contract.spec.search.points import check_search
 from contract.spec.search.search import SearchSpec
-from contract.spec.steps.step import MAX_STEPS, StepSpec
+from contract.spec.steps.step import MAX_STEPS, StepSpec, with_objective
 from contract.spec.steps.template import sample_run
 from contract.spec.steps.workflow import expand_steps
 from contract.validation import ValidationIssue, validation_error
@@ -75,6 +76,9 @@ class ExperimentSpec(Spec):
     axes, every variant has every point of the axes; the variants vary slowest."""
     search: SearchSpec | None = Field(default=None, examples=[SEARCH_EXAMPLE])
     """A sweep that learns, instead of axes and variants: a sampler chooses the values of each next run."""
+    objective: Objective | None = Field(default=None, examples=[OBJECTIVE_EXAMPLE])
+    """Which metric counts; null: that of the search, of the engine the best held-out accuracy, of a program the metric
+    whose name tells most."""
     max_parallel: MaxParallel = Field(default=None, examples=[8])
     """Largest number of runs at the same time on Slurm; null: no limit."""
     pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
@@ -95,6 +99,7 @@ class ExperimentSpec(Spec):
             "base": None if base is None else read_run(base),
             "steps": [StepSpec.model_validate(step) for step in steps],
             "search": stored.get("search") and SearchSpec.model_validate(stored["search"]),
+            "objective": stored.get("objective") and Objective.model_validate(stored["objective"]),
         }
         spec = cls.model_construct(**{**stored, **built})
         spec._was_checked = True
@@ -132,7 +137,7 @@ class ExperimentSpec(Spec):
         index = next(index for index, step in enumerate(self.steps) if step.name == name)
         step = self.steps[index]
         fields = {field: getattr(step, field) for field in OF_ONE_STEP}
-        spec = self.model_construct(name=f"{self.name}: {name}", base=None, **fields)
+        spec = self.model_construct(name=f"{self.name}: {name}", base=None, objective=step.objective, **fields)
         known = self.points_of_steps()[index] if self._sizes else None
         return spec.with_points(known or [])
 
@@ -174,11 +179,11 @@ class ExperimentSpec(Spec):
     def _check_every_point(self) -> Self:
         if self._was_checked:  # pydantic validates a spec again as part of a response
             return self
-        if issues := self._form_issues():
+        if issues := [*objective_issues(self.objective, self.search), *self._form_issues()]:
             raise validation_error(issues)
         # the attributes are private, so the spec's fields remain frozen
         if self.base is None:
-            of_steps, issues = expand_steps(self.steps)
+            of_steps, issues = expand_steps(with_objective(self.steps, self.objective))
             self._sizes = [len(points or ()) for points in of_steps]
             self._points = [point for points in of_steps for point in points or ()]
         elif self.search is not None:

@@ -72,7 +72,7 @@ def test_a_table_that_others_point_to_can_be_altered_while_it_has_rows(
         runs.create(db, experiment())
 
 
-def test_migration_0010_reads_the_best_accuracy_of_each_run(empty_database: str, experiment: Experiment) -> None:
+def test_migrations_carry_the_best_accuracy_of_each_run_over(empty_database: str, experiment: Experiment) -> None:
     upgrade(empty_database)
     with transaction(engine_for(empty_database)) as db:
         measured, other = runs.create(db, experiment({"seed": [0, 1]}))[1]
@@ -81,7 +81,7 @@ def test_migration_0010_reads_the_best_accuracy_of_each_run(empty_database: str,
     downgrade(empty_database, "0009")
     upgrade(empty_database)
     with transaction(engine_for(empty_database)) as db:
-        assert [db.get_one(Run, run_id).best_accuracy for run_id in (measured, other)] == [0.7, None]
+        assert [db.get_one(Run, run_id).objective_value for run_id in (measured, other)] == [0.7, None]
 
 
 def test_migration_0017_moves_all_points_into_chunks_a_few_rows_at_a_time(
