@@ -63,6 +63,7 @@ from store.lists.order import ListOrder, created_since
 from store.lists.run_list import page
 from store.metrics import curves as stored_curves
 from store.metrics import interruptions, newest
+from store.metrics.objectives import values_of
 from store.search import searches
 from store.steps.transitions import stop_waiting
 from store.tables import Experiment, Run
@@ -157,7 +158,9 @@ def list_experiment_runs(
     which += [] if step is None else [Run.step_id == found_step(db, experiment_id, step)]
     shown, more = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=limit)
     found = newest.listed(db, {run.id: run.latest for run in shown}, metric)
-    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].number if more else None, found)
+    values = values_of(db, {run.id: (run.experiment_id, run.objective_value) for run in shown})
+    tagged = tags.of_runs(db, [run.id for run in shown])
+    return run_page(shown, tagged, shown[-1].number if more else None, values, found)
 
 
 @router.get("/{experiment_id:id}/points", responses=ITEM)

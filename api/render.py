@@ -8,6 +8,7 @@ from api.sentences.reason import reason_sentence
 from api.sentences.run_reason import is_after_failure, pending_kind, reason_in_queue, run_reason
 from api.sentences.unread import unread_view, with_unreadable
 from contract.api.drafts.experiment import DraftRun, DraftStep, ExperimentDraft
+from contract.api.objective import ShownObjective
 from contract.api.responses import (
     AttemptView,
     ExperimentDetail,
@@ -34,6 +35,7 @@ from contract.lifecycle.reason import (
 from contract.lifecycle.state import ENDED, State
 from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.objective import Objective
 from contract.spec.recorded.run import RecordedExperiment
 from contract.spec.recorded.stored_run import is_recorded, read_stored_run
 from store.experiments import Summary
@@ -55,6 +57,7 @@ COPIED_FIELDS = RunView.model_fields.keys() - {
     "latest",
     "more_metrics",
     "attempt_started_at",
+    "objective_value",
 }
 
 
@@ -72,13 +75,20 @@ def run_page(
     runs: Sequence[ListedRun],
     tags: Mapping[int, Sequence[str]],
     following: int | None,
+    values: Mapping[int, float | None],
     metrics: Mapping[int, Listed] | None = None,
 ) -> Page[RunView]:
-    """Return a page of a list; `metrics`: what it shows of each run's metrics, if not those of the run's row."""
+    """Return a page of a list; `values`: of the objectives of the runs, by their ids.
+
+    `metrics`: what it shows of each run's metrics, if not those of the run's row.
+    """
     shown = {run.id: Listed(run.latest, 0) for run in runs} if metrics is None else metrics
     # validated in one call: making hundreds of models one by one takes longer than reading their rows
     return Page[RunView].model_validate(
-        {"items": [_run_fields(run, tags.get(run.id, ()), shown[run.id]) for run in runs], "next": following}
+        {
+            "items": [_run_fields(run, tags.get(run.id, ()), shown[run.id], values[run.id]) for run in runs],
+            "next": following,
+        }
     )
 
 
@@ -100,6 +110,7 @@ class RunMetrics(NamedTuple):
 
     latest: Newest
     series: list[str]
+    objective_value: float | None
 
 
 class FolderContents(NamedTuple):
@@ -116,7 +127,8 @@ def run_detail(
     run: Run, story: Story, metrics: RunMetrics, contents: FolderContents, waits: str | None = None
 ) -> RunDetail:
     """Return the view of one run; `waits` is why its queue keeps it waiting."""
-    fields = _run_fields(run, story.tags, Listed(metrics.latest, 0)) | {"reason": reason_in_queue(run, waits)}
+    fields = _run_fields(run, story.tags, Listed(metrics.latest, 0), metrics.objective_value)
+    fields |= {"reason": reason_in_queue(run, waits)}
     return RunDetail(
         **fields | {"unread": with_unreadable(fields["unread"], contents.unreadable)},
         spec=read_stored_run(run.spec),
@@ -226,7 +238,7 @@ def experiment_draft(experiment: Expanded) -> ExperimentDraft:
     return ExperimentDraft(spec=spec, runs=runs, steps=steps)
 
 
-def _run_fields(run: Run | ListedRun, tags: Sequence[str], metrics: Listed) -> dict[str, Any]:
+def _run_fields(run: Run | ListedRun, tags: Sequence[str], metrics: Listed, value: float | None) -> dict[str, Any]:
     job = run.job if isinstance(run, ListedRun) else run.current_job
     return {
         **{name: getattr(run, name) for name in COPIED_FIELDS},
@@ -236,12 +248,17 @@ def _run_fields(run: Run | ListedRun, tags: Sequence[str], metrics: Listed) -> d
         "waits_kind": pending_kind(job),
         "latest": metrics.latest,
         "more_metrics": metrics.more,
+        "objective_value": value,
         "unread": unread_view(run.unread, run.latest),
         "reason": run_reason(run, job),
         "stopping": run.stop_requested_at is not None and run.state not in ENDED,
         "after_failure": is_after_failure(run),
         "tags": tags,
     }
+
+
+def _shown_objective(objective: Objective) -> ShownObjective:
+    return ShownObjective(metric=objective.metric, goal=objective.known_goal, value=objective.value)
 
 
 def _progress(summary: Summary) -> float:
@@ -269,8 +286,8 @@ def _experiment_fields(experiment: Experiment, summary: Summary, tags: Sequence[
         "open_steps": summary.open_steps,
         "progress": _progress(summary),
         "steps": summary.steps,
-        "best_accuracy": summary.best_accuracy,
-        "best": summary.best and {"name": summary.best[0], "value": summary.best[1]},
+        "objective": summary.objective and _shown_objective(summary.objective),
+        "best": summary.best and {"value": summary.best.value, "run": summary.best.run_id},
         "series": summary.series,
         "owner": experiment.owner,
         "project": experiment.project,

@@ -44,6 +44,7 @@ from store.lifecycle import tags
 from store.lists.order import created_since
 from store.lists.run_list import page
 from store.metrics import curves, newest, points, restarts
+from store.metrics.objectives import values_of
 from store.tables import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -65,7 +66,9 @@ def list_runs(
     which += [] if since is None else created_since(Run, since)
     shown, more = page(db, *which, order=list_order(db, Run, sort, before), limit=limit)
     found = newest.listed(db, {run.id: run.latest for run in shown}, metric)
-    return run_page(shown, tags.of_runs(db, [run.id for run in shown]), shown[-1].id if more else None, found)
+    values = values_of(db, {run.id: (run.experiment_id, run.objective_value) for run in shown})
+    tagged = tags.of_runs(db, [run.id for run in shown])
+    return run_page(shown, tagged, shown[-1].id if more else None, values, found)
 
 
 @router.get("/{run_id:id}", responses=ITEM)
@@ -86,7 +89,8 @@ def detail_of(db: Session, run: Run, request: Request) -> RunDetail:
     story = Story(moves, ended, restarts.of_run(db, run_id), failure, tagged)
     choices, bindings = reading.read(folder.read_choices), reading.read(folder.read_bindings)
     contents = FolderContents(folder.path, choices, bindings, reading.read(folder.read_lost_ranks), reading.reason)
-    metrics = RunMetrics(newest.all_of(db, run_id, run.latest), points.names(db, run_id))
+    value = values_of(db, {run_id: (run.experiment_id, run.objective_value)})[run_id]
+    metrics = RunMetrics(newest.all_of(db, run_id, run.latest), points.names(db, run_id), value)
     return run_detail(run, story, metrics, contents, queue_sentence(db, run))
 
 

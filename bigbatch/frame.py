@@ -7,16 +7,18 @@ from typing import IO, Any, TypeVar
 
 from bigbatch.errors import BigbatchError
 from contract.api.curves import Column
+from contract.api.objective import ShownObjective
 from contract.api.responses import RunView
 from contract.csv_cells import csv_text
-from contract.metric_direction import Direction, direction_of, is_better_when_higher, key_metric
+from contract.metric_direction import Direction, direction_of
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import PARAMETERS, describe_value
-from study.spread import RUN_S, Group, run_seconds
+from study.spread import OBJECTIVE, RUN_S, Group, run_seconds
 
 T = TypeVar("T")
-COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "best_accuracy", "started_at", "ended_at")
+COLUMNS = ("id", "number", "state", "attempt", "step", "steps", "objective_value", "started_at", "ended_at")
 RUN_COLUMNS = (*COLUMNS, RUN_S, "tags")  # that every run has
+BEST_FIRST = ("objective", "best", "accuracy")  # orders
 GROUP_COLUMNS = ("runs", "done")
 CURVE_COLUMNS = ("id", "series", "step", "value")
 PLAIN = (bool, int, float, str, type(None))
@@ -49,18 +51,18 @@ def metrics_of(runs: Iterable[RunView]) -> list[str]:
     return [name for name in names if direction_of(name) is not Direction.UNKNOWN]
 
 
-def order_runs(runs: Sequence[RunView], order: str, bests: Bests = NO_BESTS) -> list[RunView]:
+def order_runs(
+    runs: Sequence[RunView], order: str, bests: Bests = NO_BESTS, objective: ShownObjective | None = None
+) -> list[RunView]:
     """Return the runs by a column of `rows_of`, ascending, or descending after `-`; runs without a value are last.
 
     A metric is found without `latest.`, its best value as `best(loss)` or `best.loss`, a program's parameter without
-    `parameters.`; `accuracy` is the best one first, and so is `best`, of the metric by which programs are judged.
+    `parameters.`; `objective` is the best run first, and so are `best` and `accuracy`, unless a run has this metric.
     Raise ValueError if no run has the column.
     """
     name, is_descending = order.removeprefix("-"), order.startswith("-")
-    if name == "accuracy":
-        name, is_descending = "best_accuracy", not is_descending
-    if name == "best" and (key := key_metric(dict.fromkeys(one for best in bests.values() for one in best))):
-        name, is_descending = f"best.{key}", is_descending is not is_better_when_higher(key)
+    if name in BEST_FIRST and objective is not None and not any(name in run.latest for run in runs):
+        name, is_descending = OBJECTIVE, is_descending is not (objective.goal == "max")
     if matched := re.fullmatch(r"best\((.+)\)", name):
         name = f"best.{matched[1]}"
     rows = rows_of(runs, bests)

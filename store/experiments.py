@@ -1,8 +1,8 @@
-"""Experiments as lists and pages show them: counts, progress and the best accuracy over their runs."""
+"""Experiments as lists and pages show them: counts, progress and the best of their runs."""
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, exists, func, select
@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session, defer
 
 from contract.lifecycle.state import JOINT_ORDER, State, joint_state
 from contract.lifecycle.step import OPEN_STEPS
-from contract.metric_direction import is_better_when_higher, key_metric
+from contract.objective import StoredObjective
 from store.lists.order import ListOrder
-from store.metrics.figures import Figure
+from store.metrics.objectives import Best, best_runs, objectives_of
 from store.search import searches
 from store.steps.progress import count_open
 from store.steps.table import Step
@@ -26,12 +26,12 @@ class Summary(NamedTuple):
     counts: dict[State, int]
     step: int
     steps: int
-    best_accuracy: float | None
     series: list[str]  # that the first run reports
     open_steps: int = 0  # of a workflow: steps that wait or run
     search: searches.Counts | None = None
     diverged: int = 0  # runs, whatever their state
-    best: tuple[str, float] | None = None  # name and value of a metric, where there is no accuracy
+    objective: StoredObjective | None = None
+    best: Best | None = None
 
     @property
     def state(self) -> State:
@@ -105,47 +105,32 @@ def _runs_have(state: State) -> ColumnElement[bool]:
 
 
 def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
-    """Return the summary of each experiment; the query over all runs reads an index only."""
+    """Return the summary of each experiment; the queries over all runs read an index only."""
     counts: dict[int, dict[State, int]] = defaultdict(dict)
     steps: dict[int, list[int]] = defaultdict(lambda: [0, 0])
-    best: dict[int, list[float]] = defaultdict(list)
-    columns = (func.count(), func.sum(Run.step), func.sum(Run.steps), func.max(Run.best_accuracy))
     taken = (
-        select(Run.experiment_id, Run.state, *columns)
+        select(Run.experiment_id, Run.state, func.count(), func.sum(Run.step), func.sum(Run.steps))
         .where(Run.experiment_id.in_(ids), Run.deleted_at.is_(None))
         .group_by(Run.experiment_id, Run.state)
     )
-    for experiment, state, count, step, total, accuracy in db.execute(taken):
+    for experiment, state, count, step, total in db.execute(taken):
         counts[experiment][State(state)] = count
         steps[experiment][0] += step
         steps[experiment][1] += total
-        best[experiment] += [] if accuracy is None else [accuracy]
     series, open_steps, found = _series_of_first_runs(db, ids), count_open(db, ids), searches.counts(db, ids)
-    diverged = _diverged(db, ids)
-    keys = {id_: key_metric(names) for id_, names in series.items() if not best[id_]}
-    bests = _best_values(db, {id_: name for id_, name in keys.items() if name})
+    diverged, objectives = _diverged(db, ids), objectives_of(db, ids, series)
+    bests = best_runs(db, objectives)
     return {
         id_: Summary(
-            *(counts[id_], steps[id_][0], steps[id_][1], max(best[id_], default=None), series.get(id_, [])),
+            *(counts[id_], steps[id_][0], steps[id_][1], series.get(id_, [])),
             open_steps.get(id_, 0),
             found.get(id_),
             diverged.get(id_, 0),
+            objectives.by_id.get(id_),
             bests.get(id_),
         )
         for id_ in ids
     }
-
-
-def _best_values(db: Session, names: Mapping[int, str]) -> dict[int, tuple[str, float]]:
-    """Return of each experiment the best value of its metric, from the figures of its runs."""
-    found = {}
-    for experiment_id, name in names.items():
-        value = func.max(Figure.most) if is_better_when_higher(name) else func.min(Figure.least)
-        mine = select(Run.id).where(Run.experiment_id == experiment_id, Run.deleted_at.is_(None))
-        best = db.scalar(select(value).where(Figure.name == name, Figure.run_id.in_(mine)))
-        if best is not None:
-            found[experiment_id] = (name, best)
-    return found
 
 
 def _diverged(db: Session, ids: Sequence[int]) -> dict[int, int]:

@@ -9,10 +9,12 @@ from sqlalchemy.orm import Session
 
 from contract.folder.claimed_job import ClaimedJob
 from contract.folder.service_records import ExperimentRecord, RecordedMember
+from contract.objective import stored_objective
 from contract.spec.any_run import AnyRun
 from contract.spec.experiment import ExperimentSpec
 from store import changes, jobs, service
 from store.lifecycle.new_runs import run_row
+from store.metrics.objectives import column_of
 from store.metrics.series import parts_of
 from store.restored import give_attempt
 from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
@@ -103,6 +105,7 @@ def _experiment(db: Session, record: ExperimentRecord, spec: ExperimentSpec) -> 
         name=record.name,
         description=record.description,
         spec=spec.model_dump(mode="json"),
+        objective=column_of(stored_objective(spec)),
         max_parallel=record.max_parallel,
         pack=record.pack,
         notes=record.notes,

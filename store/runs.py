@@ -14,12 +14,14 @@ from contract.lifecycle.reason import StopSource
 from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.lifecycle.unread import Unread
+from contract.objective import stored_objective
 from contract.spec.expanded import Expanded
 from store import changes, service
 from store.lifecycle import tags
 from store.lifecycle.new_runs import insert_runs
 from store.locks import lock_runs
 from store.metrics.newest import merge_latest
+from store.metrics.objectives import column_of
 from store.notify.rules import add_spec_rules
 from store.run_table.spec_fields import add_experiment_fields, replace_run_fields
 from store.search import searches
@@ -53,6 +55,7 @@ def create(
         name=spec.name,
         description=spec.description,
         spec=spec.model_dump(mode="json"),
+        objective=column_of(stored_objective(spec)),
         max_parallel=spec.max_parallel,
         pack=spec.pack,
         key=key,

@@ -81,6 +81,7 @@ class Experiment(Table):
     project: Mapped[str] = mapped_column(default="", server_default="")
     origin_id: Mapped[int | None]  # the experiment that it repeats or varies; that may be deleted since
     added_points: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON)  # outside the grid of `spec`
+    objective: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))  # store/metrics/objectives.py
     table_base: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # of a workflow: stands for `base` in the run table
     archived_at: Mapped[datetime | None]  # lists hide it
     deleted_at: Mapped[datetime | None]  # nothing shows it, and the tick `delete` removes it
@@ -91,7 +92,9 @@ class Run(Table):
     __tablename__ = "runs"
     __table_args__ = (
         UniqueConstraint("experiment_id", "number"),
-        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "best_accuracy", "deleted_at"),  # for lists
+        Index(
+            "ix_runs_summary", "experiment_id", "state", "step", "steps", "objective_value", "deleted_at"
+        ),  # for lists
         Index("ix_runs_visible", "id", sqlite_where=IS_VISIBLE, postgresql_where=IS_VISIBLE),  # counted for the table
         Index("ix_runs_restorable_until", "restorable_until", **RESTORABLE),
         Index("ix_runs_state", "state", "id"),  # in the order of lists
@@ -138,7 +141,7 @@ class Run(Table):
     unread: Mapped[Unread | None] = mapped_column(UNREAD)  # what of its files could not be read; None: nothing
     step: Mapped[int] = mapped_column(default=0)
     latest: Mapped[dict[str, Any]] = mapped_column(default=dict)  # newest values: store/metrics/newest.py
-    best_accuracy: Mapped[float | None]  # the highest held-out accuracy that it has ever reported
+    objective_value: Mapped[float | None]  # of the objective that its experiment has stored: store/metrics/objectives
     diverged: Mapped[Diverged | None] = mapped_column(DIVERGED)  # store/metrics/figures.py
     created_at: Mapped[datetime] = mapped_column(default=now)
     moved_at: Mapped[datetime] = mapped_column(default=now)  # when the service last stored a change of `state`

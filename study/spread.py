@@ -15,7 +15,7 @@ from contract.spec.grid.dotted_paths import known_path
 from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 
-BEST_ACCURACY, RUN_S = "best_accuracy", "run_s"
+OBJECTIVE, RUN_S = "objective_value", "run_s"
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def group_runs(runs: Sequence[RunView], over: str) -> list[Group]:
 
 
 def figures_of(run: RunView) -> dict[str, float]:
-    """Return the finite figures of a run: best accuracy, seconds that it ran, newest value of each series."""
-    figures: Mapping[str, Any] = {BEST_ACCURACY: run.best_accuracy, RUN_S: run_seconds(run)}
+    """Return the finite figures of a run: its value of the objective, its seconds, the newest value of each series."""
+    figures: Mapping[str, Any] = {OBJECTIVE: run.objective_value, RUN_S: run_seconds(run)}
     figures = {**figures, **{f"latest.{name}": value for name, value in run.latest.items()}}
     return {name: float(value) for name, value in figures.items() if value is not None and math.isfinite(value)}
 

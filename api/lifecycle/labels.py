@@ -15,7 +15,7 @@ from contract.api.labels import ExperimentChange, RunChange, RunLabels
 from contract.api.responses import ExperimentDetail
 from contract.validation import ValidationIssue
 from store.lifecycle import tags
-from store.lifecycle.labels import TooManyTagsError, change_experiment, change_run
+from store.lifecycle.labels import SearchDecidesError, TooManyTagsError, change_experiment, change_run
 
 router = APIRouter()
 
@@ -31,11 +31,13 @@ def patch_experiment(
     change: Annotated[ExperimentChange, Depends(body_of(ExperimentChange, what="the change", required=False))],
     db: Writing,
 ) -> ExperimentDetail:
-    """Change the labels of an experiment; its spec stays as it was submitted."""
+    """Change the labels or the objective of an experiment; its spec stays as it was submitted."""
     try:
         change_experiment(db, experiment_id, change)
     except TooManyTagsError as error:
         raise _refusal(error) from error
+    except SearchDecidesError as error:
+        raise Invalid("the change is not valid", [ValidationIssue(path="objective", message=str(error))]) from error
     return experiments.detail_of(db, found_experiment(db, experiment_id))
 
 

@@ -17,6 +17,7 @@ from api.rows import found_experiment, found_step, see_experiment
 from contract.api.answer import Answer
 from contract.api.responses import RunView
 from contract.metric_names import SAMPLES_PER_S, TIME_PARTS
+from contract.objective import StoredObjective, chosen
 from contract.spec.any_run import read_run
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_POINTS
@@ -27,6 +28,7 @@ from store.lists.order import ListOrder
 from store.lists.run_list import page
 from store.metrics import curves
 from store.metrics.figures import read_best, read_means
+from store.metrics.objectives import read_objective
 from store.steps.progress import of_experiment
 from store.tables import Run
 from study.answer.answer import BestValues, Choice, find_answer
@@ -44,7 +46,7 @@ FigureName = Annotated[
         pattern=NO_NUL,
         description="Name of the figure to draw, one of `figures` of the answer; without it the one that the axes "
         "ask for.",
-        examples=["best_accuracy"],
+        examples=["best(heldout_accuracy)"],
     ),
 ]
 TargetAccuracy = Annotated[
@@ -89,14 +91,14 @@ def get_answer(
 
 
 def _answer(db: Session, experiment_id: int, choice: Choice, step: str | None) -> Answer:
-    spec, step_id = _spec_and_step(db, experiment_id, step)
+    spec, step_id, objective = _asked(db, experiment_id, step)
     which = [Run.experiment_id == experiment_id, Run.deleted_at.is_(None)]
     which += [] if step_id is None else [Run.step_id == step_id]
     rows, _ = page(db, *which, order=ListOrder([], [Run.number.asc()]), limit=MAX_POINTS)
-    runs = run_page(rows, {}, None).items
+    runs = run_page(rows, {}, None, {run.id: run.objective_value for run in rows}).items
     measures = {} if isinstance(spec, RecordedExperiment) else read_measures(db, runs)
     try:
-        answer = find_answer(spec, runs, measures, choice, _speeds(db, runs), _best_values(db, runs))
+        answer = find_answer(spec, runs, measures, choice, _speeds(db, runs), _best_values(db, runs), objective)
     except ValueError as error:
         raise Invalid("the request is not valid", [ValidationIssue(path="query", message=str(error))]) from error
     if len(runs) > MAX_MEASURED:
@@ -104,17 +106,20 @@ def _answer(db: Session, experiment_id: int, choice: Choice, step: str | None) -
     return answer
 
 
-def _spec_and_step(
+def _asked(
     db: Session, experiment_id: int, name: str | None
-) -> tuple[ExperimentSpec | RecordedExperiment, int | None]:
-    """Return the spec of an experiment; of a workflow that of one step, as an experiment of its own, and its id."""
+) -> tuple[ExperimentSpec | RecordedExperiment, int | None, StoredObjective | None]:
+    """Return the spec of an experiment and its objective; of a workflow those of one step, as an experiment of its own,
+    and its id."""
     spec = spec_of(found_experiment(db, experiment_id))
+    objective = read_objective(db, experiment_id)
     if isinstance(spec, RecordedExperiment) or not spec.is_workflow:
-        return spec, None if name is None else found_step(db, experiment_id, name)
+        return spec, None if name is None else found_step(db, experiment_id, name), objective
     if name is None:
         steps = of_experiment(db, experiment_id)
         name = max(steps, key=lambda step: (sum(step.runs.values()), step.position)).name
-    return spec.of_step(name), found_step(db, experiment_id, name)
+    of_step, step_id = spec.of_step(name), found_step(db, experiment_id, name)
+    return of_step, step_id, chosen(of_step.objective) if of_step.objective else objective
 
 
 def _speeds(db: Session, runs: Sequence[RunView]) -> dict[int, float]:

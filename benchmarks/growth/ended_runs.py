@@ -63,7 +63,13 @@ def _add_runs(db: Session, ended: Expanded, ends: Sequence[datetime]) -> list[in
     owners = _add_experiments(db, ended, ends)
     ((_, point),) = ended.points
     fields = {"spec": point.model_dump(mode="json"), "values": {"seed": 1}, "cluster": "slurm", "world": 1}
-    fields |= {"steps": STEPS, "step": STEPS, "attempt": 1, "latest": dict.fromkeys(SERIES, 0.5), "best_accuracy": 0.5}
+    fields |= {
+        "steps": STEPS,
+        "step": STEPS,
+        "attempt": 1,
+        "latest": dict.fromkeys(SERIES, 0.5),
+        "objective_value": 0.5,
+    }
     rows = [
         {
             **fields,

@@ -15,7 +15,6 @@ from bigbatch.terminal.csv_output import print_csv
 from bigbatch.terminal.output import (
     format_age,
     format_count,
-    format_figure,
     format_metric,
     format_percent,
     print_json,
@@ -25,6 +24,7 @@ from bigbatch.terminal.output import (
 from bigbatch.terminal.run_tables import hidden_series, metric_table, run_table, spread_table
 from bigbatch.terminal.step_table import step_table
 from contract.api.list_sort import ExperimentSort
+from contract.api.objective import ShownObjective
 from contract.api.responses import ExperimentView, RunView
 from contract.lifecycle.state import ENDED, State
 from contract.metric_names import HELDOUT_ACCURACY
@@ -33,13 +33,15 @@ from study.spread import Group, group_runs, repeated_field
 
 
 class ListSort(StrEnum):
-    """The orders of a list of experiments: those of the service, and the best accuracy, which this command sorts by."""
+    """The orders of a list of experiments: those of the service, and the objective, by which this command sorts."""
 
     ID = "id"
     NEWEST = "-id"
     NAME = "name"
     NAME_REVERSED = "-name"
-    ACCURACY = "accuracy"
+    OBJECTIVE = "objective"
+    OBJECTIVE_REVERSED = "-objective"
+    ACCURACY = "accuracy"  # the earlier name of `objective`
     ACCURACY_REVERSED = "-accuracy"
 
 
@@ -56,7 +58,7 @@ def list_experiments(
     state: Annotated[State | None, typer.Option(help="Only experiments in this state.")] = None,
     *,
     sort: Annotated[
-        ListSort, typer.Option(help="Order of the list; - reverses it; accuracy: the best first.")
+        ListSort, typer.Option(help="Order of the list; - reverses it; objective: the best first, by metric.")
     ] = ListSort.NEWEST,
     tag: Tag = None,
     owner: Owner = None,
@@ -99,7 +101,7 @@ def show(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Order: a field, a parameter, a metric or best(METRIC); - reverses it; best: the best first.",
+            help="Order: a field, a parameter, a metric or best(METRIC); - reverses it; objective: the best first.",
         ),
     ] = None,
     over: Annotated[
@@ -117,38 +119,39 @@ def show(
         graph = client.steps(experiment_id) if is_workflow and not (as_csv or as_json) else None
         is_needed = not over and (sort or not as_json)
         bests = client.best_values(experiment_id, metrics_of(found)) if is_needed else NO_BESTS
+        objective = client.experiment(experiment_id).objective if sort or not (as_json or as_csv) else None
     if sort is not None:
-        found = _ordered(found, sort, bests)
+        found = _ordered(found, sort, bests, objective)
     if graph:
         print_table(*step_table(graph))
         print()
     if over is not None:
-        _show_groups(_groups(found, over), as_csv=as_csv, as_json=as_json)
+        _show_groups(_groups(found, over), objective, as_csv=as_csv, as_json=as_json)
     elif as_csv or as_json:
         _print_runs(found, bests, as_csv=as_csv, as_json=as_json)
     elif metrics:
         print_table(*metric_table(found, bests))
         _print_more(found)
     else:
-        print_table(*run_table(found, bests))
-        _print_below(experiment_id, found)
+        print_table(*run_table(found, objective))
+        _print_below(experiment_id, found, objective)
 
 
-def _print_below(experiment_id: int, found: Sequence[RunView]) -> None:
+def _print_below(experiment_id: int, found: Sequence[RunView], objective: ShownObjective | None) -> None:
     """Print what the table of runs does not say: notes, how many metrics it leaves out, and means over seeds."""
     for run in found:
         if run.unread is not None:
             print_text(f"run {run.id}: {run.unread.sentence}")
-    if hidden := hidden_series(found):
+    if hidden := hidden_series(found, objective):
         print_text(f"{format_count(hidden, 'more metric')}: bigbatch show {experiment_id} --metrics")
     if repeated := repeated_field(found):
         print_text(f"\nmean ± deviation over {repeated.removeprefix(PARAMETERS)}, of runs that are done:")
-        print_table(*spread_table(group_runs(found, repeated)))
+        print_table(*spread_table(group_runs(found, repeated), objective))
 
 
-def _ordered(found: Sequence[RunView], order: str, bests: Bests) -> list[RunView]:
+def _ordered(found: Sequence[RunView], order: str, bests: Bests, objective: ShownObjective | None) -> list[RunView]:
     try:
-        return order_runs(found, order, bests)
+        return order_runs(found, order, bests, objective)
     except ValueError as error:
         raise BigbatchError(f"--sort: {error}") from error
 
@@ -159,7 +162,7 @@ def _print_runs(found: Sequence[RunView], bests: Bests = NO_BESTS, *, as_csv: bo
     elif as_json:
         print_json(found)
     else:
-        print_table(*run_table(found, bests))
+        print_table(*run_table(found))
 
 
 def _print_more(found: Sequence[RunView]) -> None:
@@ -176,22 +179,37 @@ def _groups(found: Sequence[RunView], over: str) -> list[Group]:
         raise BigbatchError(f"--over: {error}") from error
 
 
-def _show_groups(groups: Sequence[Group], *, as_csv: bool, as_json: bool) -> None:
+def _show_groups(groups: Sequence[Group], objective: ShownObjective | None, *, as_csv: bool, as_json: bool) -> None:
     if as_csv:
         _print_csv(rows_of_groups(groups))
     elif as_json:
         print(json.dumps(rows_of_groups(groups), indent=2))
     else:
-        print_table(*spread_table(groups))
+        print_table(*spread_table(groups, objective))
 
 
 def _find(where: dict[str, str], limit: int, state: State | None, sort: ListSort) -> list[ExperimentView]:
     with Client() as client:
-        if sort not in (ListSort.ACCURACY, ListSort.ACCURACY_REVERSED):
+        if sort.removeprefix("-") not in (ListSort.OBJECTIVE, ListSort.ACCURACY):
             return list(client.experiments(limit=limit, state=state, sort=ExperimentSort(sort), where=where))
         found = list(client.experiments(state=state, where=where))
-    accuracies = [one.best_accuracy for one in found]
-    return by_value(found, accuracies, is_descending=sort is ListSort.ACCURACY)[:limit]
+    return _by_objective(found, best_first=not sort.startswith("-"))[:limit]
+
+
+def _by_objective(found: Sequence[ExperimentView], *, best_first: bool) -> list[ExperimentView]:
+    """Return experiments by the best values of their objectives, those of one metric together; without a value last."""
+    metrics = sorted({one.objective.metric for one in found if one.objective and one.best})
+    ordered: list[ExperimentView] = []
+    for metric in metrics:
+        for goal in ("max", "min"):
+            mine = [one for one in found if one.best and one.objective and _is_of(one.objective, metric, goal)]
+            values = [one.best and one.best.value for one in mine]
+            ordered += by_value(mine, values, is_descending=best_first is (goal == "max"))
+    return [*ordered, *(one for one in found if not (one.objective and one.best))]
+
+
+def _is_of(objective: ShownObjective, metric: str, goal: str) -> bool:
+    return (objective.metric, objective.goal) == (metric, goal)
 
 
 def _labels(**labels: str | None) -> dict[str, str]:
@@ -204,7 +222,8 @@ def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json
     elif as_json:
         print_json(found)
     else:
-        best = "best" if any(one.best for one in found) else "best accuracy"
+        is_accuracy = all(one.objective is None or one.objective.metric == HELDOUT_ACCURACY for one in found)
+        best = "best accuracy" if is_accuracy else "best"
         heads = ("id", "name", "state", "progress", "runs", best, "tags", "age")
         print_table(heads, [_experiment_row(one) for one in found])
 
@@ -212,7 +231,7 @@ def _print_experiments(found: Sequence[ExperimentView], *, as_csv: bool, as_json
 def _experiment_fields(one: ExperimentView) -> dict[str, object]:
     counts = {f"runs.{state}": one.counts.get(state, 0) for state in State}
     return (
-        one.model_dump(mode="json", exclude={"counts", "tags", "best"})
+        one.model_dump(mode="json", exclude={"counts", "tags", "objective", "best"})
         | _best_fields(one)
         | counts
         | {"tags": " ".join(one.tags)}
@@ -220,7 +239,14 @@ def _experiment_fields(one: ExperimentView) -> dict[str, object]:
 
 
 def _best_fields(one: ExperimentView) -> dict[str, object]:
-    return {"best.name": one.best and one.best.name, "best.value": one.best and one.best.value}
+    objective, best = one.objective, one.best
+    return {
+        "objective.metric": objective and objective.metric,
+        "objective.goal": objective and objective.goal,
+        "objective.value": objective and objective.value,
+        "best.value": best and best.value,
+        "best.run": best and best.run,
+    }
 
 
 def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
@@ -233,10 +259,11 @@ def _experiment_row(one: ExperimentView) -> tuple[str, ...]:
 
 
 def _best_text(one: ExperimentView) -> str:
-    """Return the best accuracy, of programs the best value of a metric with its name."""
-    if one.best_accuracy is not None or one.best is None:
-        return format_metric(HELDOUT_ACCURACY, one.best_accuracy)
-    return f"{format_figure(one.best.value)} {one.best.name}"
+    """Return the best accuracy, else the best value of the objective with the name of its metric."""
+    if one.objective is None or one.best is None:
+        return "-"
+    text = format_metric(one.objective.metric, one.best.value)
+    return text if one.objective.metric == HELDOUT_ACCURACY else f"{text} {one.objective.metric}"
 
 
 def _print_csv(rows: Iterable[dict[str, object]]) -> None:

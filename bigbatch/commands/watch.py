@@ -15,6 +15,7 @@ from bigbatch.polling import Pause, poll_runs
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_result, format_steps, make_console, run_name
 from bigbatch.terminal.progress import show_progress
+from contract.api.objective import ShownObjective
 from contract.api.responses import RunView
 from contract.lifecycle.state import LIVE, State
 
@@ -52,8 +53,9 @@ def watch_to_end(client: Client, experiment_id: int, out: Console, *, pause: Pau
         for runs in poll_runs(client, experiment_id, is_search=is_search, pause=pause):
             show(behind.add_to(runs))
             noted = noted or _print_note(out, runs)
+    objective = client.experiment(experiment_id).objective
     for run in runs:
-        out.print(_outcome(run), soft_wrap=True)
+        out.print(_outcome(run, objective), soft_wrap=True)
         if run.id != noted:
             _print_note(out, [run])
     if is_search:
@@ -98,8 +100,8 @@ class QueueReason:
         return [run.model_copy(update={"reason": self._reason}) if run is first else run for run in runs]
 
 
-def _outcome(run: RunView) -> str:
-    result = format_result(run)
+def _outcome(run: RunView, objective: ShownObjective | None) -> str:
+    result = format_result(run, objective)
     if run.state is State.DONE:
         return f"{run_name(run)}: done: {result}"
     reason = run.reason or "no reason reported"

@@ -14,6 +14,7 @@ from rich.text import Text
 from bigbatch.terminal.control_characters import show_control_characters
 from bigbatch.terminal.streams import unchanged
 from bigbatch.terminal.table_layout import lay_out
+from contract.api.objective import ShownObjective
 from contract.api.responses import RunView
 from contract.metric_direction import key_metric
 from contract.metric_names import HELDOUT_ACCURACY, KNOWN, LOSS, SLOWEST_RANK, TIME_PARTS, is_secondary
@@ -85,10 +86,9 @@ def format_accuracy(run: RunView) -> str:
     return format_metric(HELDOUT_ACCURACY, run.latest.get(HELDOUT_ACCURACY))
 
 
-def format_accuracies(run: RunView) -> str:
-    """Return the run's newest held-out accuracy, and its best one if that is another."""
-    last, best = format_accuracy(run), format_metric(HELDOUT_ACCURACY, run.best_accuracy)
-    return last if best in (last, "-") else f"{last} (best {best})"
+def best_title(objective: ShownObjective) -> str:
+    """Return the objective as the head of a column: "best val_loss"."""
+    return f"{objective.value} {'accuracy' if objective.metric == HELDOUT_ACCURACY else objective.metric}"
 
 
 def format_metric(name: str, value: float | None) -> str:
@@ -102,13 +102,25 @@ def format_steps(run: RunView, separator: str = "/") -> str:
     return f"{run.step}{separator}{run.steps}" if run.steps else str(run.step)
 
 
-def format_result(run: RunView) -> str:
-    """Return the run's held-out accuracy, or the newest values of what a program reports."""
+def format_result(run: RunView, objective: ShownObjective | None = None) -> str:
+    """Return the run's held-out accuracy, or the newest values of what a program reports, and its best value."""
     names = shown_series(run)
     if HELDOUT_ACCURACY in names[:1]:
-        return f"held-out accuracy {format_accuracies(run)}"
+        return f"held-out accuracy {format_accuracy(run)}{_best_text(run, objective)}"
     more = len(own_series(run)) + run.more_metrics - len(names)
-    return format_values(run) + (f", {more} more: bigbatch show {run.experiment_id} --metrics" if more else "")
+    values = format_values(run) + _best_text(run, objective)
+    return values + (f", {more} more: bigbatch show {run.experiment_id} --metrics" if more else "")
+
+
+def _best_text(run: RunView, objective: ShownObjective | None) -> str:
+    """Return the run's value of the objective, unless it is the newest value of its metric."""
+    if objective is None or objective.value == "last" or run.objective_value is None:
+        return ""
+    metric = objective.metric
+    best = format_metric(metric, run.objective_value)
+    if best == format_metric(metric, run.latest.get(metric)):
+        return ""
+    return f" (best {best})" if metric == HELDOUT_ACCURACY else f" (best {metric} {best})"
 
 
 def format_values(run: RunView) -> str:

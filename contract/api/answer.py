@@ -35,8 +35,9 @@ class AxisScale(StrEnum):
 class AnswerFigure(DescribedModel):
     """A figure of a run that a picture may show."""
 
-    name: str = Field(examples=["best_accuracy"])
-    """Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series."""
+    name: str = Field(examples=["best(val_loss)"])
+    """Name of the figure: `seconds_to_target`, `step_s`, `run_s`, the name of a series for its newest value, or
+    `best(...)` of a series."""
     title: str = Field(examples=["best held-out accuracy"])
     """The name as a part of a sentence."""
     unit: FigureUnit

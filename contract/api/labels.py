@@ -1,4 +1,7 @@
-"""Labels of experiments and runs: requests that change names, notes, tags, owner, project and the archive."""
+"""Labels of experiments and runs: requests that change names, notes, tags, owner, project and the archive.
+
+The request for an experiment changes its objective as well.
+"""
 
 from datetime import datetime
 from typing import Annotated
@@ -7,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from contract.described_model import DescribedModel
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
+from contract.spec.objective import Objective
 
 Tags = Annotated[list[Tag], Field(max_length=MAX_TAGS, examples=[["baseline", "lars"]])]
 
@@ -48,6 +52,8 @@ class ExperimentChange(LabelChange):
     """New owner."""
     project: Project | None = Field(default=None, examples=["vision"])
     """New project; an empty text: no project."""
+    objective: Objective | None = None
+    """New objective; the spec stays as it was submitted. That of a search stays."""
 
 
 class RunLabels(DescribedModel):

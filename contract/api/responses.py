@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from pydantic import ConfigDict, Field
 
+from contract.api.objective import BestValue, ShownObjective
 from contract.api.unread import UnreadView
 from contract.described_model import DescribedModel
 from contract.folder.auto_choice import CollectiveChoices
@@ -97,8 +98,8 @@ class RunView(DescribedModel):
     """When the run was archived, so that lists hide it; null: it is not archived."""
     left_out: str | None = Field(examples=["the node's disk was full"])
     """Why no answer counts the run, in the words of the person who left it out; null: answers count it."""
-    best_accuracy: float | None = Field(examples=[0.983])
-    """Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation."""
+    objective_value: float | None = Field(examples=[0.41])
+    """The run's value of the objective of its experiment; null: it has reported none, or there is no objective."""
     diverged: Diverged | None
     """Since which step a metric has no finite value, NaN or infinity alone; null: the newest values are numbers."""
     unread: UnreadView | None
@@ -206,15 +207,6 @@ class FailedRun(DescribedModel):
     """The failure of the last attempt; null if no job of the run ever started."""
 
 
-class BestMetric(DescribedModel):
-    """The best value that the runs of an experiment have reported of a metric."""
-
-    name: str = Field(examples=["val/acc"])
-    """Name of the metric: of those whose names say which values are good, one of held-out data if there is any."""
-    value: float = Field(examples=[0.93])
-    """The greatest or the least value, by the metric's name."""
-
-
 class ExperimentView(DescribedModel):
     """An experiment in a list."""
 
@@ -240,10 +232,11 @@ class ExperimentView(DescribedModel):
     """Completed steps over all steps of all runs, 0 to 1; 0 if `steps` is 0."""
     steps: int = Field(examples=[14625])
     """Number of steps of all runs together; 0 if the runs are programs of an unknown number of steps."""
-    best_accuracy: float | None = Field(examples=[0.983])
-    """Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation."""
-    best: BestMetric | None = None
-    """Of programs, which have no held-out accuracy: the best value of a metric; null without one."""
+    objective: ShownObjective | None
+    """Which metric counts: as the experiment says, else the held-out accuracy of the engine, or the metric of a program
+    whose name tells most; null: nothing says which one."""
+    best: BestValue | None
+    """The best value of the objective, and the run that has it; null before the first one."""
     series: list[str] = Field(examples=[["loss", "heldout_accuracy"]])
     """Names of the series that the first run reports, at most 100, without those of single ranks."""
     owner: str = Field(examples=["ada"])

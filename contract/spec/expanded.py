@@ -11,6 +11,7 @@ from contract.spec.checks.packing import check_packing
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.step_grid import Points, StepGrid, base_document
 from contract.spec.search.points import check_search
+from contract.spec.steps.step import with_objective
 from contract.spec.steps.template import sample_run
 from contract.spec.steps.workflow import expand_steps
 from contract.validation import ValidationIssue, validation_error
@@ -100,7 +101,7 @@ def expand(spec: ExperimentSpec) -> Expanded:
 def _expand(spec: ExperimentSpec) -> tuple[Points, list[ValidationIssue]]:
     """Return the points of a spec, or the issues for which it is refused."""
     if spec.base is None:
-        of_steps, issues = expand_steps(spec.steps)
+        of_steps, issues = expand_steps(with_objective(spec.steps, spec.objective))
         return [point for points in of_steps for point in points or ()], issues
     if spec.search is not None:
         return _expand_search(spec)

@@ -14,6 +14,7 @@ from contract.spec.grid.grid import Grid
 from contract.spec.grid.step_grid import REQUIRED
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
 from contract.spec.notify.rule import Notify
+from contract.spec.objective import OBJECTIVE_EXAMPLE, Objective, objective_issues
 from contract.spec.search.search import SearchSpec
 from contract.spec.steps.step import MAX_STEPS, StepSpec
 from contract.validation import ValidationIssue, validation_error
@@ -72,6 +73,9 @@ class ExperimentSpec(Spec):
     axes, every variant has every point of the axes; the variants vary slowest."""
     search: SearchSpec | None = Field(default=None, examples=[SEARCH_EXAMPLE])
     """A sweep that learns, instead of axes and variants: a sampler chooses the values of each next run."""
+    objective: Objective | None = Field(default=None, examples=[OBJECTIVE_EXAMPLE])
+    """Which metric counts; null: that of the search, of the engine the best held-out accuracy, of a program the metric
+    whose name tells most."""
     max_parallel: MaxParallel = Field(default=None, examples=[8])
     """Largest number of runs at the same time on Slurm; null: no limit."""
     pack: Annotated[int, Field(ge=2, le=MAX_RUNS_PER_JOB)] | None = Field(default=None, examples=[4])
@@ -89,6 +93,7 @@ class ExperimentSpec(Spec):
             "base": None if base is None else read_run(base),
             "steps": [StepSpec.model_validate(step) for step in steps],
             "search": stored.get("search") and SearchSpec.model_validate(stored["search"]),
+            "objective": stored.get("objective") and Objective.model_validate(stored["objective"]),
         }
         return cls.model_construct(**{**stored, **built})
 
@@ -106,7 +111,7 @@ class ExperimentSpec(Spec):
         """Return one step of a workflow as an experiment of its own."""
         step = next(step for step in self.steps if step.name == name)
         fields = {field: getattr(step, field) for field in OF_ONE_STEP}
-        return self.model_construct(name=f"{self.name}: {name}", base=None, **fields)
+        return self.model_construct(name=f"{self.name}: {name}", base=None, objective=step.objective, **fields)
 
     @model_validator(mode="before")
     @classmethod
@@ -116,7 +121,7 @@ class ExperimentSpec(Spec):
 
     @model_validator(mode="after")
     def _check_form(self) -> Self:
-        if issues := self._form_issues():
+        if issues := [*objective_issues(self.objective, self.search), *self._form_issues()]:
             raise validation_error(issues)
         return self
 

@@ -10,7 +10,7 @@ from contract.folder.run_folder import RunFolder
 from contract.folder.stored_checkpoints import FOLDER, newest_checkpoint
 from contract.spec.steps.reference import Reference, Selection, Wanted
 from contract.spec.steps.step import StepSpec
-from contract.spec.steps.types import ABSENT, best_metric, field_of
+from contract.spec.steps.types import ABSENT, field_of, objective_of
 from store.artifacts.artifacts import Output, outputs_of
 from store.steps import chosen_runs
 from store.steps.chosen_runs import ChosenRun
@@ -111,12 +111,12 @@ def _runs(db: Session, reference: Reference, stored: Stored) -> Sequence[ChosenR
         case Selection.ONLY:
             return stored.runs.get(step_id, ())[-1:]
         case Selection.BEST if reference.wanted is Wanted.METRIC or step.size != 1:
-            metric = reference.name if reference.wanted is Wanted.METRIC else best_metric(step)
-            assert metric is not None  # the API has refused the reference
-            found = chosen_runs.best_run(db, step_id, metric)
+            objective = objective_of(reference, step)
+            assert objective is not None  # the API has refused the reference
+            found = chosen_runs.best_run(db, step_id, objective)
             if found is None and chosen_runs.last_run(db, step_id) is not None:
                 raise NotResolvedError(
-                    f"{reference.text}: no run of step {step.name} that is done has the metric {metric}"
+                    f"{reference.text}: no run of step {step.name} that is done has the metric {objective.metric}"
                 )
         case Selection.BEST | Selection.LAST:
             found = chosen_runs.last_run(db, step_id)

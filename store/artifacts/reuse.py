@@ -14,6 +14,7 @@ from store.artifacts.artifacts import OUTPUTS, Output, mark_removed, outputs_of
 from store.artifacts.copies import copy_results
 from store.artifacts.table import Artifact
 from store.locks import lock_runs
+from store.metrics.objectives import copy_values
 from store.tables import Run
 
 MAX_CANDIDATES = 10  # of one key
@@ -99,7 +100,7 @@ def take_results(db: Session, found: Sequence[Checked]) -> set[int]:
     waits = (Run.state == State.QUEUED, Run.reuse == Reuse.WANTED, Run.stop_requested_at.is_(None))
     sources = {one.source for one in by_id.values()}
     locked = set(lock_runs(db, or_(and_(Run.id.in_(by_id), *waits), and_(Run.id.in_(sources), *MAY_GIVE))))
-    names = ("latest", "best_accuracy", "step")
+    names = ("latest", "step")
     columns = (Run.id, Run.reuse_key, *(getattr(Run, name) for name in names))
     query = select(*columns).where(Run.id.in_(sources & locked))
     given = {row.id: row for row in db.execute(query)}
@@ -111,6 +112,7 @@ def take_results(db: Session, found: Sequence[Checked]) -> set[int]:
     if rows:
         transitions.end_with_results(db, rows)
         copy_results(db, rows, OUTPUTS)
+        copy_values(db, rows)
         _must_have_outputs(db, [by_id[run_id] for run_id in rows])
         changes.record_points(db, rows)
     return set(rows)

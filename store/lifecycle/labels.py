@@ -6,13 +6,19 @@ from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from contract.api.labels import ExperimentChange, LabelChange, RunChange
+from contract.objective import chosen
 from contract.spec.labels import MAX_TAGS
 from store import changes
 from store.lifecycle import tags
 from store.lifecycle.tags import ExperimentTag
+from store.metrics.objectives import change_objective
 from store.tables import Experiment, Run, now
 
 TEXTS = ("name", "description", "owner", "project")
+
+
+class SearchDecidesError(ValueError):
+    """The objective of an experiment with a search is its search's."""
 
 
 class TooManyTagsError(ValueError):
@@ -20,7 +26,7 @@ class TooManyTagsError(ValueError):
 
 
 def change_experiment(db: Session, experiment_id: int, change: ExperimentChange) -> Experiment | None:
-    """Change the labels of an experiment; return None if there is none. Raise TooManyTagsError.
+    """Change the labels of an experiment; return None if there is none. Raise TooManyTagsError, SearchDecidesError.
 
     Its runs go to the archive and return from it with the experiment.
     """
@@ -31,6 +37,10 @@ def change_experiment(db: Session, experiment_id: int, change: ExperimentChange)
     for name in TEXTS:
         if (text := getattr(change, name)) is not None:
             setattr(experiment, name, text)
+    if change.objective is not None:
+        if experiment.spec.get("search"):
+            raise SearchDecidesError("a search goes on with the metric that it was submitted with")
+        change_objective(db, experiment, chosen(change.objective))
     _change_row(experiment, change)
     if change.archived is not None:  # the list of all runs shows or hides them
         db.execute(update(Run).where(Run.experiment_id == experiment_id).values(archived_at=experiment.archived_at))

@@ -42,7 +42,7 @@ class ListedRun(NamedTuple):
     latest: dict[str, float | None]
     archived_at: datetime | None
     left_out: str | None
-    best_accuracy: float | None
+    objective_value: float | None
     diverged: Diverged | None
     stop_requested_at: datetime | None
     unread: Unread | None

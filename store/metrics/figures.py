@@ -8,11 +8,12 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, ForeignKey, Index, delete, select, update
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, Session, mapped_column
 
 from contract.lifecycle.divergence import Diverged, divergence_of
 from contract.lifecycle.state import State
 from contract.metric_names import LOSS, is_secondary
+from contract.spec.objective import Objective
 from store.metrics import series
 from store.metrics.buckets import extent, in_buckets
 from store.metrics.cell_blocks import FAR
@@ -125,6 +126,13 @@ def read_means(db: Session, run_ids: Sequence[int], names: Sequence[str]) -> dic
         if mean is not None:
             found.setdefault(run_id, {})[name] = mean
     return found
+
+
+def figure_of(objective: Objective) -> InstrumentedAttribute[float | None]:
+    """Return the column with the values of runs that count for an objective."""
+    if objective.value == "last":
+        return Figure.last
+    return Figure.most if objective.maximizes else Figure.least
 
 
 def read_best(db: Session, run_ids: Sequence[int], name: str, *, is_highest: bool) -> dict[int, float]:

@@ -5,19 +5,19 @@ from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.folder.bounds import MAX_SERIES
 from contract.folder.events import Points
-from contract.metric_names import HELDOUT_ACCURACY, KNOWN
+from contract.metric_names import KNOWN
 from store import changes
 from store.metrics import packing, series
 from store.metrics.chunks import overlaid, write_points
 from store.metrics.figures import update_figures
 from store.metrics.newest import Newest
+from store.metrics.objectives import follow_figures
 from store.metrics.table import Series
-from store.tables import Run
 
 Lists = tuple[list[int], list[float]]  # steps and values, in the order in which they were reported
 NAN = float("nan")
@@ -71,7 +71,7 @@ def _put(db: Session, found: Mapping[tuple[int, str], Lists], known: Mapping[tup
     leading = write_points(db, {ids[key]: points for key, points in new.items()})
     for run_id, name in update_figures(db, new):
         lost.setdefault(run_id, set()).add(name)
-    _store_best_accuracies(db, found)
+    follow_figures(db, new.keys())
     changes.record_points(db, {run_id for run_id, _ in new})
     for (run_id, name), points in new.items():
         if ids[run_id, name] in leading:
@@ -110,17 +110,3 @@ def collected(events: Iterable[Points], known: Collection[str]) -> dict[str, Lis
 def _arrays(steps: list[int], values: list[float]) -> packing.Points:
     points = packing.Points(np.array(steps, np.int64), np.array(values, np.float64))
     return overlaid(packing.NO_POINTS, points)
-
-
-def _store_best_accuracies(db: Session, found: Mapping[tuple[int, str], Lists]) -> None:
-    """Store the highest accuracy of each run: lists show it, and cannot read the points of all their runs."""
-    best = {
-        run_id: max(finite)
-        for (run_id, name), (_, values) in found.items()
-        if name == HELDOUT_ACCURACY and (finite := [value for value in values if np.isfinite(value)])
-    }
-    if not best:
-        return
-    is_better = or_(Run.best_accuracy.is_(None), Run.best_accuracy < bindparam("new"))
-    change = update(Run).where(Run.id == bindparam("run"), is_better).values(best_accuracy=bindparam("new"))
-    db.connection().execute(change, [{"run": run_id, "new": value} for run_id, value in best.items()])

@@ -8,10 +8,10 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.artifact import ArtifactKind
 from contract.lifecycle.state import State
-from contract.metric_direction import is_better_when_higher
+from contract.spec.objective import Objective
 from store.artifacts.holders import holders_of
 from store.artifacts.table import Artifact
-from store.metrics.figures import Figure
+from store.metrics.figures import Figure, figure_of
 from store.tables import Run
 
 
@@ -23,11 +23,11 @@ class ChosenRun(NamedTuple):
     figure: float | None = None
 
 
-def best_run(db: Session, step_id: int, metric: str) -> ChosenRun | None:
-    """Return the run with the best value of a metric that any of its points has, and that value; None without one."""
-    column = Figure.most if is_better_when_higher(metric) else Figure.least
-    order = column.desc() if is_better_when_higher(metric) else column.asc()
-    mine = (*_done(step_id), Figure.name == metric, column.is_not(None))
+def best_run(db: Session, step_id: int, objective: Objective) -> ChosenRun | None:
+    """Return the run with the best value of the objective, and that value; None without one."""
+    column = figure_of(objective)
+    order = column.desc() if objective.maximizes else column.asc()
+    mine = (*_done(step_id), Figure.name == objective.metric, column.is_not(None))
     query = select(Run.id, Run.key, column).join(Figure, Figure.run_id == Run.id).where(*mine)
     row = db.execute(query.order_by(order, Run.number).limit(1)).one_or_none()
     return None if row is None else ChosenRun(*row)

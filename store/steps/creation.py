@@ -10,7 +10,8 @@ from contract.lifecycle.step import StepReason, StepState
 from contract.spec.expanded import Expanded
 from contract.spec.grid.grid import MAX_POINTS
 from contract.spec.grid.step_grid import Points
-from contract.spec.steps.step import StepSpec
+from contract.spec.objective import Objective
+from contract.spec.steps.step import StepSpec, with_objective
 from contract.spec.steps.types import ABSENT, field_of
 from store.lifecycle import added_points
 from store.lifecycle.new_runs import StepPoints, insert_runs_of_steps
@@ -112,6 +113,7 @@ def codes_of(step: StepSpec) -> Sequence[str]:
 
 
 def specs_of(db: Session, experiment_id: int) -> list[StepSpec]:
-    """Return the specs of the steps of a stored experiment."""
+    """Return the specs of the steps of a stored experiment, with the objectives by which their best runs are chosen."""
     stored = db.scalars(select(Experiment.spec).where(Experiment.id == experiment_id)).one()
-    return [StepSpec.model_validate(step) for step in stored["steps"]]
+    of_all = stored.get("objective") and Objective.model_validate(stored["objective"])
+    return with_objective([StepSpec.model_validate(step) for step in stored["steps"]], of_all)

@@ -6,11 +6,20 @@ from dataclasses import dataclass, replace
 from contract.api.answer import Answer, AnswerFigure, LeftOutRun
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
+from contract.metric_names import HELDOUT_ACCURACY
+from contract.objective import StoredObjective, stored_objective
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.absent import without_figure
 from study.answer.axes import find_axes
-from study.answer.figures import choose_figure, find_figures, has_share_accuracies, metric_of_best, question_of
+from study.answer.figures import (
+    ACCURACY_FIGURE,
+    choose_figure,
+    find_figures,
+    has_share_accuracies,
+    metric_of_best,
+    question_of,
+)
 from study.answer.groups import counted_runs, group_runs, group_view, lay_out
 from study.answer.joined_axes import joined_notes
 from study.answer.known import NONE, Known
@@ -20,6 +29,7 @@ from study.answer.speed import Speed, common_target, speed_over, trials_of
 from study.spread import repeated_field
 
 MOST_NOTES = 5
+FORMER_NAMES = {"best_accuracy": ACCURACY_FIGURE.name}  # of figures, which saved links of the dashboard have
 # the best values of the runs of a metric: its name, and whether the greatest value is the best one
 BestValues = Callable[[str, bool], Mapping[int, float]]
 
@@ -40,23 +50,27 @@ def find_answer(
     choice: Choice,
     samples_per_s: Mapping[int, float] = NONE,
     best_values: BestValues = lambda _name, _is_high: NONE,
+    objective: StoredObjective | None = None,
 ) -> Answer:
     """Return the answer; runs without `measures` have neither a step time nor a time to the target.
 
     `samples_per_s`: the mean samples per second of the steps of each run that has some.
-    `best_values`: is called for the one metric of which the answer shows the best value.
+    `best_values`: is called for the held-out accuracy, and for the metric of which the answer shows the best value.
+    `objective`: of the experiment, if it is another one than that of its spec.
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
     left_out = [LeftOutRun(run=run.id, reason=run.left_out) for run in runs if run.left_out is not None]
     kept = [run for run in runs if run.left_out is None]
     runs = [run for run in kept if run.archived_at is None] or kept
-    over, question, unfinished = repeated_field(runs), question_of(spec), sum(run.state not in ENDED for run in runs)
+    over, unfinished = repeated_field(runs), sum(run.state not in ENDED for run in runs)
+    question = question_of(spec, objective or stored_objective(spec))
     layout = lay_out(axes := find_axes(spec, runs, over))
     sound = [run for run in runs if run.diverged is None]
-    known = _known(sound, measures, samples_per_s, choice.target)
+    known = Known(measures, samples_per_s, {}, choice.target, accuracies=best_values(HELDOUT_ACCURACY, True))
+    known = _with_trials(sound, known)
     figures = find_figures(sound, known, question)
     figure = _asked_figure(figures, choice.figure) or choose_figure(figures, axes, layout.picture, question)
-    known, grouped = replace(known, best=_best_of(figure, best_values)), group_runs(runs, layout)
+    known, grouped = replace(known, best=_best_of(figure, known, best_values)), group_runs(runs, layout)
     speeds = _speeds(grouped, known, over, choice.baseline)
     groups = [group_view(members, layout, figure, known, speed) for members, speed in zip(grouped, speeds, strict=True)]
     sentence = result_sentence(layout, figure, groups, over, known.target, goes_on=unfinished > 0)
@@ -94,19 +108,19 @@ def _speeds(groups: Sequence[Sequence[RunView]], known: Known, over: str | None,
     ]
 
 
-def _known(
-    runs: Sequence[RunView],
-    measures: Mapping[int, Measures],
-    samples_per_s: Mapping[int, float],
-    target: float | None,
-) -> Known:
-    trials = trials_of(runs, measures) if has_share_accuracies(runs) else {}
-    return Known(measures, samples_per_s, trials, common_target(list(trials.values())) if target is None else target)
+def _with_trials(runs: Sequence[RunView], known: Known) -> Known:
+    """Return what is known with the evaluations of the runs, and the target that all of them reached."""
+    trials = trials_of(runs, known.measures) if has_share_accuracies(runs, known) else {}
+    target = common_target(list(trials.values())) if known.target is None else known.target
+    return replace(known, trials=trials, target=target)
 
 
-def _best_of(figure: AnswerFigure | None, best_values: BestValues) -> Mapping[int, float]:
+def _best_of(figure: AnswerFigure | None, known: Known, best_values: BestValues) -> Mapping[int, float]:
     metric = metric_of_best(figure.name) if figure else None
-    return best_values(metric, figure.higher_is_better is True) if figure and metric else NONE
+    if figure is None or metric is None:
+        return NONE
+    is_high = figure.higher_is_better is True
+    return known.accuracies if metric == HELDOUT_ACCURACY and is_high else best_values(metric, is_high)
 
 
 def _remarks(speeds: Sequence[Speed]) -> list[str]:
@@ -115,7 +129,8 @@ def _remarks(speeds: Sequence[Speed]) -> list[str]:
 
 def _asked_figure(figures: Sequence[AnswerFigure], name: str | None) -> AnswerFigure | None:
     """Return the figure that a reader asks for; raise ValueError if no run has it."""
-    found = next((one for one in figures if one.name == name), None)
+    by_name = {one.name: one for one in figures}
+    found = None if name is None else by_name.get(name) or by_name.get(FORMER_NAMES.get(name, name))
     if name is not None and found is None:
         there_are = ", ".join(figure.name for figure in figures) or "none"
         raise ValueError(f"no run has the figure {name!r}; there are {there_are}")

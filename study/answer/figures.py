@@ -1,8 +1,8 @@
 """The figures of a run that a picture may show, and the one that answers the question of an experiment.
 
-A search asks for its metric. An experiment that varies how the same sums are computed (collective, resources, ...) asks
-for time; any other asks for accuracy. A program's figures are the best and the newest values of its series; times are
-no answer to a question that does not ask for them.
+An experiment whose objective somebody has chosen asks for that metric, as its search does. One that varies how the same
+sums are computed (collective, resources, ...) asks for time; any other asks for accuracy. A program's figures are the
+best and the newest values of its series; times are no answer to a question that does not ask for them.
 """
 
 import math
@@ -24,13 +24,14 @@ from contract.metric_names import (
     TIME_DETAILS,
     is_secondary,
 )
+from contract.objective import StoredObjective
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.axes import Axis, is_batch
 from study.answer.known import Known
 from study.answer.measures import Measures
-from study.spread import BEST_ACCURACY, RUN_S, run_seconds
+from study.spread import RUN_S, run_seconds
 
 TO_TARGET, STEP_S = "seconds_to_target", "step_s"
 # fields that change how fast the same training runs; with the others another training runs
@@ -40,7 +41,7 @@ SHARE = re.compile(r"(^|[/_.-])acc(uracy)?$", re.IGNORECASE)
 IS_HIGH: dict[Direction, bool | None] = {Direction.HIGHER: True, Direction.LOWER: False, Direction.UNKNOWN: None}
 
 ACCURACY_FIGURE = AnswerFigure(
-    name=BEST_ACCURACY, title="best held-out accuracy", unit=FigureUnit.SHARE, higher_is_better=True
+    name=f"best({HELDOUT_ACCURACY})", title="best held-out accuracy", unit=FigureUnit.SHARE, higher_is_better=True
 )
 ACCURACY_NUMBER = ACCURACY_FIGURE.model_copy(update={"unit": FigureUnit.NUMBER})
 SPEED_FIGURE = AnswerFigure(
@@ -60,32 +61,38 @@ LOSSES = {LOSS: "last training loss", HELDOUT_LOSS: "last held-out loss"}
 class Question:
     """What an experiment asks for."""
 
-    metric: str | None = None  # of a search
+    metric: str | None = None  # of the objective that somebody has chosen
     is_higher_better: bool | None = None
     is_best: bool = True  # whether the best value of the metric counts, and not the last one
     is_program: bool = False  # whether the names of all series are the program's own
 
 
-def question_of(spec: ExperimentSpec | RecordedExperiment) -> Question:
-    """Return the metric that a search improves, and whose names the series of the runs have."""
+def question_of(spec: ExperimentSpec | RecordedExperiment, objective: StoredObjective | None) -> Question:
+    """Return the metric of the objective that somebody has chosen, and whose names the series of the runs have."""
     is_program = not isinstance(spec, ExperimentSpec) or isinstance(spec.base, ProgramSpec)
-    search = spec.search if isinstance(spec, ExperimentSpec) else None
-    if search is None:
+    if objective is None or objective.is_default:
         return Question(is_program=is_program)
-    return Question(search.metric, search.maximizes, search.value == "best", is_program)
+    return Question(objective.metric, objective.maximizes, objective.value == "best", is_program)
 
 
 def find_figures(runs: Sequence[RunView], known: Known, question: Question) -> list[AnswerFigure]:
     """Return the figures that at least one run has, the most telling first, as lists and tables have their metrics."""
-    accuracy = ACCURACY_FIGURE if has_share_accuracies(runs) else ACCURACY_NUMBER
-    own = own_names(runs, is_program=question.is_program)
-    of_series = [one for name in by_telling([*LOSSES, *own]) for one in _of_series(name, runs, question)]
+    names = [*LOSSES, *own_names(runs, is_program=question.is_program)]
+    if question.metric is not None and question.metric not in (*names, *SECONDS, SAMPLES_PER_S):
+        names.append(question.metric)
+    of_series = [one for name in by_telling(names) for one in _of_series(name, runs, question)]
+    accuracy = ACCURACY_FIGURE if has_share_accuracies(runs, known) else ACCURACY_NUMBER
+    if question.metric == HELDOUT_ACCURACY:
+        accuracy = accuracy.model_copy(update={"higher_is_better": question.is_higher_better})
+    of_series = [one for one in of_series if one.name != accuracy.name]
     times = [*(_seconds(name) for name in (TO_TARGET, STEP_S)), SPEED_FIGURE, _seconds(COMMUNICATION_S)]
     offered = [accuracy, *of_series, *times, _seconds(RUN_S)]
     found = {name for run in runs for name in _names(run, known.measures.get(run.id))}
+    found |= {accuracy.name} if any(run.id in known.accuracies for run in runs) else set()
     found |= {TO_TARGET} if known.to_target else set()
     found |= {SAMPLES_PER_S} if any(run.id in known.samples_per_s for run in runs) else set()
-    return [figure for figure in offered if metric_of_best(figure.name) or figure.name in found]
+    found |= {one.name for one in of_series if metric_of_best(one.name)}
+    return [figure for figure in offered if figure.name in found]
 
 
 def choose_figure(
@@ -103,11 +110,9 @@ def choose_figure(
 
 
 def _asked(question: Question) -> list[str]:
-    """Return the names of the figures that a search asks for, the first choice first."""
+    """Return the names of the figures that an objective asks for, the first choice first."""
     if question.metric is None:
         return []
-    if question.metric == HELDOUT_ACCURACY:
-        return [BEST_ACCURACY]
     return [best_of(question.metric), question.metric] if question.is_best else [question.metric]
 
 
@@ -125,10 +130,8 @@ def value_of(figure: AnswerFigure, run: RunView, known: Known) -> float | None:
     """Return the finite value of a run's figure; None without one."""
     measures = known.measures.get(run.id)
     match figure.name:
-        case "best_accuracy":
-            found: float | None = run.best_accuracy
         case "seconds_to_target":
-            found = known.to_target.get(run.id)
+            found: float | None = known.to_target.get(run.id)
         case "run_s":
             found = run_seconds(run)
         case "step_s":
@@ -152,20 +155,20 @@ def own_names(runs: Iterable[RunView], *, is_program: bool) -> list[str]:
     """Return the names of the series that a user's program logged, not the engine."""
     names = dict.fromkeys(name for run in runs for name in run.latest)
     if is_program:
-        figures = {*LOSSES, *SECONDS, SAMPLES_PER_S, BEST_ACCURACY, HELDOUT_ACCURACY}
+        figures = {*LOSSES, *SECONDS, SAMPLES_PER_S, HELDOUT_ACCURACY}
         return [name for name in names if not is_secondary(name) and name not in figures]
     engine = {*EVERY_STEP, *EVERY_EPOCH, *TIME_DETAILS}
     own = [name for name in names if not is_secondary(name) and name not in engine]
     return [name for name in own if not name.startswith("checkpoint_")]
 
 
-def has_share_accuracies(runs: Iterable[RunView]) -> bool:
+def has_share_accuracies(runs: Iterable[RunView], known: Known) -> bool:
     """Return whether the accuracies are shares of 1; a program may report them in percent."""
-    return all(run.best_accuracy is None or 0 <= run.best_accuracy <= 1 for run in runs)
+    return all(0 <= known.accuracies.get(run.id, 0) <= 1 for run in runs)
 
 
 def _of_series(name: str, runs: Sequence[RunView], question: Question) -> list[AnswerFigure]:
-    """Return the figures of a series: its newest value, and its best one where its name or a search says what is best.
+    """Return the figures of a series: its newest value, and its best one where it is clear which one that is.
 
     The best value comes first where it tells more: of held-out data, and of what grows. The least training loss of any
     step is noise.
@@ -190,8 +193,6 @@ def _is_share(name: str, runs: Sequence[RunView]) -> bool:
 def _names(run: RunView, measures: Measures | None) -> Iterator[str]:
     """Yield the names of the figures that a run has, without its speed and its time to the target."""
     yield from (name for name, value in run.latest.items() if value is not None and name not in OF_MEANS)
-    if run.best_accuracy is not None:
-        yield BEST_ACCURACY
     if run_seconds(run) is not None:
         yield RUN_S
     if measures and measures.parts:

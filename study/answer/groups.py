@@ -9,7 +9,7 @@ from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, Picture
 from contract.api.responses import RunView
 from contract.lifecycle.state import State
 from study.answer.axes import Axis, is_batch
-from study.answer.figures import ACCURACY_FIGURE, has_share_accuracies, value_of
+from study.answer.figures import has_share_accuracies, value_of
 from study.answer.joined_axes import join
 from study.answer.known import Known
 from study.answer.measures import Measures
@@ -81,7 +81,7 @@ def group_view(
         diverged=sum(run.diverged is not None for run in runs),
         is_preliminary=is_preliminary,
         figure=of(figure) if figure else None,
-        accuracy=of(ACCURACY_FIGURE) if has_share_accuracies(runs) else None,
+        accuracy=spread(lambda run: known.accuracies.get(run.id)) if has_share_accuracies(runs, known) else None,
         parts=_mean_parts([known.measures[run.id] for run in counted if run.id in known.measures]),
         to_target=to_target if to_target and to_target.count == len(counted) else None,
         speedup=speed.speedup,

@@ -19,6 +19,7 @@ class Known:
     samples_per_s: Mapping[int, float]  # the mean of the steps
     trials: Mapping[int, Trial]
     target: float | None
+    accuracies: Mapping[int, float] = field(default_factory=dict)  # the best held-out accuracy
     best: Mapping[int, float] = field(default_factory=dict)  # of the metric of the figure that the answer shows
 
     @cached_property

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from contract.api.answer import AnswerFigure, AnswerGroup, FigureSpread, FigureUnit, Picture
 from contract.metric_names import COMMUNICATION_S
-from study.answer.figures import STEP_S, TO_TARGET
+from study.answer.figures import ACCURACY_FIGURE, STEP_S, TO_TARGET
 from study.answer.groups import Layout
 from study.answer.methods import compare_methods, joint_deviation, lone_runs
 from study.answer.texts import figure_text, seconds_text, spread_text
-from study.spread import BEST_ACCURACY
 
 MOST_BEST = 6  # places of an axis whose best value the sentence of a heat map lists
 ALIKE = 0.01  # accuracies within one percentage point count as equal
@@ -76,7 +75,7 @@ def _single(figure: AnswerFigure, group: AnswerGroup, over: str | None) -> str:
     if over:
         return f"The {figure.title} is {value} over {_figure(group).count} runs with different values of {over}"
     after = f", reached after {seconds_text(group.to_target.mean)} of training" if group.to_target else ""
-    after = after if figure.name == BEST_ACCURACY else ""
+    after = after if figure.name == ACCURACY_FIGURE.name else ""
     step = f"; a step takes {seconds_text(sum(group.parts.values()))}" if group.parts else ""
     return f"The {figure.title} of run {group.runs[0]} is {value}{after}{step}"
 

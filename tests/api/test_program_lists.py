@@ -40,7 +40,8 @@ def test_an_experiment_of_a_program_has_the_best_value_of_the_metric_that_judges
         later = [Points(attempt=1, at=0.0, step=step, values=values[step]) for step in (1, 2)]
         points.put(db, second, later)
     (own, *others) = both.get("/api/v1/experiments").json()["items"]
-    assert own["best"] == {"name": "val/acc", "value": 0.75}
+    assert own["objective"] == {"metric": "val/acc", "goal": "max", "value": "best"}
+    assert own["best"] == {"value": 0.75, "run": second}
     assert {other["best"] for other in others} <= {None}
 
 

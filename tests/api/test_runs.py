@@ -40,10 +40,10 @@ def test_a_list_reads_every_column_that_a_view_copies() -> None:
     assert set(ListedRun._fields) >= COPIED_FIELDS
 
 
-def test_a_run_names_what_was_removed_of_it_and_its_best_accuracy(client: TestClient, sqlite_engine: Engine) -> None:
+def test_a_run_names_what_was_removed_of_it_and_its_objective_value(client: TestClient, sqlite_engine: Engine) -> None:
     assert post(client, SPEC).status_code == 201
     before = client.get("/api/v1/runs/1").json()
-    assert (before["points_removed_at"], before["history_removed_at"], before["best_accuracy"]) == (None, None, None)
+    assert (before["points_removed_at"], before["history_removed_at"], before["objective_value"]) == (None, None, None)
     with transaction(sqlite_engine) as db:
         accuracy = Points(attempt=1, at=0.0, step=1, values={HELDOUT_ACCURACY: 0.7})
         points.put(db, 1, [accuracy])
@@ -55,9 +55,9 @@ def test_a_run_names_what_was_removed_of_it_and_its_best_accuracy(client: TestCl
     after = client.get("/api/v1/runs/1").json()
     assert after["points_removed_at"]
     assert after["history_removed_at"]
-    assert (after["best_accuracy"], after["series"], after["moves"]) == (0.7, [], [])
+    assert (after["objective_value"], after["series"], after["moves"]) == (0.7, [], [])
     assert client.get("/api/v1/runs/1/points").json() == {"series": {}, "more": False}
-    assert client.get("/api/v1/experiments/1").json()["best_accuracy"] == 0.7
+    assert client.get("/api/v1/experiments/1").json()["best"] == {"value": 0.7, "run": 1}
 
 
 def test_without_names_the_series_that_are_read_first_come(client: TestClient, sqlite_engine: Engine) -> None:

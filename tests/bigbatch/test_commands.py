@@ -87,7 +87,7 @@ def test_show_lists_the_runs(client: Client, site: Site, call: Call) -> None:
     assert second.endswith("no such partition")
     assert len(json.loads(call("show", "--json", created.id).out)) == 2
     latest = {"heldout_accuracy": 0.9}
-    seed_runs.move(site, created.runs[0], seed_runs.TO_RUNNING, latest=latest, best_accuracy=0.9125)
+    seed_runs.move(site, created.runs[0], seed_runs.TO_RUNNING, latest=latest, objective_value=0.9125)
     heads, measured, _ = call("show", created.id).out.splitlines()
     assert "last accuracy" in heads
     assert heads.index("last accuracy") < heads.index("best accuracy")

@@ -27,7 +27,7 @@ def test_the_example_of_the_guide_prints_the_result_of_its_run(
         created = next(client.experiments())
         for run in client.runs(created.id):
             latest = {"heldout_accuracy": 0.975}
-            seed_runs.move(site, run.id, [*seed_runs.TO_RUNNING, State.DONE], latest=latest, best_accuracy=0.98)
+            seed_runs.move(site, run.id, [*seed_runs.TO_RUNNING, State.DONE], latest=latest, objective_value=0.98)
         return ask()
 
     monkeypatch.setattr("bigbatch.polling.retry_until_answered", train_at_once)

@@ -45,7 +45,7 @@ def end(site: Site, run_id: int, state: State, accuracy: float | None = None) ->
             move(db, run, new)
         end_attempt(db, run, ExitCause.FAILURE, "no")
         current_job(db, run).is_gone = True
-        run.best_accuracy = accuracy
+        run.objective_value = accuracy
         move(db, run, state)
 
 
@@ -214,18 +214,19 @@ def test_a_deletion_is_listed_and_undone(site: Site, client: Client, runs: tuple
     assert (client.experiment(number).runs, [one.id for one in client.deletions()]) == (2, earlier)
 
 
-def test_lists_by_accuracy_and_as_csv(site: Site, client: Client, document: dict[str, Any], call: Call) -> None:
+def test_lists_by_the_objective_and_as_csv(site: Site, client: Client, document: dict[str, Any], call: Call) -> None:
     created = [client.create({**document, "tags": ["by-accuracy"]}) for _ in range(3)]
     for one, accuracy in zip(created[:2], (0.5, 0.75), strict=True):
         end(site, one.runs[1], State.DONE, accuracy)
     first, second, third = (one.id for one in created)
     orders = {}
-    for sort in ("accuracy", "-accuracy"):
+    for sort in ("objective", "-objective", "accuracy"):
         printed = call("list", "--sort", sort, "--tag", "by-accuracy", "--csv").out
         orders[sort] = [int(row["id"]) for row in csv.DictReader(io.StringIO(printed))]
-    assert orders == {"accuracy": [second, first, third], "-accuracy": [first, second, third]}
-    rows = list(csv.DictReader(io.StringIO(call("show", second, "--sort", "accuracy", "--csv").out)))
-    assert [(row["batch"], row["best_accuracy"]) for row in rows] == [("128", "0.75"), ("64", "")]
+    best_first = [second, first, third]
+    assert orders == {"objective": best_first, "-objective": [first, second, third], "accuracy": best_first}
+    rows = list(csv.DictReader(io.StringIO(call("show", second, "--sort", "objective", "--csv").out)))
+    assert [(row["batch"], row["objective_value"]) for row in rows] == [("128", "0.75"), ("64", "")]
 
 
 def test_wait_returns_when_all_runs_have_ended(site: Site, client: Client, runs: tuple[int, list[int]]) -> None:

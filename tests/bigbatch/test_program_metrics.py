@@ -51,7 +51,7 @@ def test_a_program_of_unknown_length_has_no_share_and_its_end_is_printed_at_once
 def test_the_result_says_how_many_metrics_it_leaves_out(client: Client, site: Site, call: Call) -> None:
     number, (first, _) = program(client, site, state=State.DONE)
     line = next(line for line in call("watch", number).out.splitlines() if line.startswith(f"run {first} "))
-    values = "val/acc 0.75, loss 0.5, grad_norm 2"
+    values = "val/acc 0.75, loss 0.5, grad_norm 2 (best val/acc 0.9)"
     assert line == f"run {first} lr=0.1: done: {values}, 2 more: bigbatch show {number} --metrics"
 
 
@@ -84,13 +84,14 @@ def test_the_list_has_the_best_value_of_programs_and_no_share_of_unknown_steps(
     _, row, *_ = call("list", "--limit", 1).out.splitlines()
     assert row.split()[:8] == [str(number), "own", "running", "0/2", "ended", "2", "0.9", "val/acc"]
     [fields] = csv.DictReader(io.StringIO(call("list", "--limit", 1, "--csv").out))
-    assert (fields["best.name"], fields["best.value"]) == ("val/acc", "0.9")
+    assert [fields[name] for name in ("objective.metric", "objective.goal", "best.value")] == ["val/acc", "max", "0.9"]
 
 
 def test_an_accuracy_that_a_program_logs_in_percent_is_not_multiplied(client: Client, site: Site, call: Call) -> None:
     created = client.create(PROGRAM.replace("STEPS", "0"))
     latest = {"heldout_accuracy": 93.5, "loss": 0.1}
-    seed_runs.move(site, created.runs[0], TO_RUNNING, step=3, latest=latest, best_accuracy=94.25)
+    seed_runs.measure_at(site, created.runs[0], 2, heldout_accuracy=94.25)
+    seed_runs.move(site, created.runs[0], TO_RUNNING, step=3, latest=latest)
     row = call("show", created.id).out.splitlines()[1]
     assert row.split()[-2:] == ["93.5", "94.25"]
     assert "94.25" in call("list", "--limit", 1).out

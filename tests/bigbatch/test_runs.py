@@ -57,9 +57,10 @@ def test_the_best_of_a_program_s_metric_is_in_lists_orders_and_frames(client: Cl
         (0.8, 1.2, 0.8),
     ]
     assert "best.quux" not in rows[0]  # its name does not say which value is good
-    best = client.experiment(made.id).best
-    assert best
-    assert (best.name, best.value) == ("val/acc", 0.9)
+    found = client.experiment(made.id)
+    assert found.objective
+    assert found.best
+    assert (found.objective.metric, found.best.value, found.best.run) == ("val/acc", 0.9, made.runs[0])
     (line,) = [line for line in call("list").out.splitlines() if line.startswith(f"{made.id} ")]
     assert "0.9 val/acc" in line
     shown = call("show", made.id, "--sort", "best(val/acc)").out.splitlines()

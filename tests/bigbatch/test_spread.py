@@ -35,7 +35,7 @@ def sweep(client: Client, site: Site) -> int:
     for run_id, accuracy in zip(created.runs, ACCURACIES, strict=True):
         states = [*DONE[:-1], State.FAILED] if accuracy < 0.5 else DONE
         latest = {"heldout_accuracy": accuracy - 0.01, "loss": 1 - accuracy}
-        seed_runs.move(site, run_id, states, latest=latest, best_accuracy=accuracy)
+        seed_runs.move(site, run_id, states, latest=latest, objective_value=accuracy)
     return created.id
 
 
@@ -56,14 +56,14 @@ def test_over_gives_the_groups_as_csv_and_json(sweep: int, call: Call) -> None:
     rows = list(csv.DictReader(io.StringIO(call("show", sweep, "--over", "seed", "--csv").out)))
     assert [row["optimizer"] for row in rows] == ["sgd", "lars(momentum=0.8)"]
     assert [(row["runs"], row["done"]) for row in rows] == [("3", "3"), ("3", "2")]
-    assert float(rows[0]["best_accuracy.mean"]) == pytest.approx(mean(ACCURACIES[:3]))
-    assert float(rows[0]["best_accuracy.deviation"]) == pytest.approx(stdev(ACCURACIES[:3]))
+    assert float(rows[0]["objective_value.mean"]) == pytest.approx(mean(ACCURACIES[:3]))
+    assert float(rows[0]["objective_value.deviation"]) == pytest.approx(stdev(ACCURACIES[:3]))
     assert float(rows[1]["latest.loss.most"]) == pytest.approx(0.1)
     as_json = json.loads(call("show", sweep, "--over", "seed", "--json").out)
-    assert as_json[0]["best_accuracy.least"] == 0.95
+    assert as_json[0]["objective_value.least"] == 0.95
     over_optimizer = json.loads(call("show", sweep, "--over", "optimizer", "--json").out)
     assert [(row["seed"], row["done"]) for row in over_optimizer] == [(0, 2), (1, 2), (2, 1)]
-    assert over_optimizer[2]["best_accuracy.deviation"] is None
+    assert over_optimizer[2]["objective_value.deviation"] is None
 
 
 def test_a_field_that_does_not_vary_is_refused_with_those_that_do(sweep: int, call: Call) -> None:
@@ -113,7 +113,7 @@ def test_the_clients_rows_are_plain_values(client: Client, sweep: int) -> None:
     rows = client.rows(sweep)
     assert [row["optimizer"] for row in rows[2:4]] == ["sgd", "lars(momentum=0.8)"]
     assert rows[0]["run_s"] >= 0
-    assert [row["best_accuracy.most"] for row in client.rows(sweep, over="seed")] == [0.98, 0.91]
+    assert [row["objective_value.most"] for row in client.rows(sweep, over="seed")] == [0.98, 0.91]
 
 
 def test_search_finds_runs_of_all_experiments(client: Client, call: Call) -> None:
@@ -156,7 +156,7 @@ def test_runs_are_shown_in_the_order_of_any_column(sweep: int, call: Call) -> No
 
     assert column("loss", "latest.loss") == sorted(column("loss", "latest.loss"), key=float)
     assert column("-loss", "latest.loss") == column("loss", "latest.loss")[::-1]
-    assert [float(value) for value in column("accuracy", "best_accuracy")] == sorted(ACCURACIES, reverse=True)
+    assert [float(value) for value in column("objective", "objective_value")] == sorted(ACCURACIES, reverse=True)
     assert column("-seed", "seed") == ["2", "2", "1", "1", "0", "0"]
     assert column("optimizer", "optimizer") == ["lars(momentum=0.8)"] * 3 + ["sgd"] * 3
     refused = call("show", sweep, "--sort", "los")

@@ -71,7 +71,7 @@ def test_watch_ends_with_0_when_every_run_is_done(
 
     def end() -> None:
         for run_id, best in zip(created.runs, (0.95, 0.9625), strict=True):
-            values = {"latest": {"heldout_accuracy": 0.95}, "best_accuracy": best}
+            values = {"latest": {"heldout_accuracy": 0.95}, "objective_value": best}
             seed_runs.move(site, run_id, [State.DONE], step=44, **values)
 
     Between(train, end).looks(monkeypatch)

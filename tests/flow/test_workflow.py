@@ -39,7 +39,7 @@ def test_the_example_of_the_guide_goes_from_rates_to_a_report(embedded: Service)
     assert {name: one["state"] for name, one in found.items()} == dict.fromkeys(found, "done"), json.dumps(found)
     runs = {name: embedded.get(f"/experiments/{experiment_id}/runs", step=name)["items"] for name in found}
     assert [run["values"] for run in runs["tune"]] == [{"schedule.rate": 0.02}, {"schedule.rate": 0.1}]
-    best = max(runs["tune"], key=lambda run: run["best_accuracy"])
+    best = max(runs["tune"], key=lambda run: run["objective_value"])
     specs = [embedded.get(f"/runs/{run['id']}")["spec"] for run in runs["train"]]
     assert [spec["schedule"]["rate"] for spec in specs] == [best["values"]["schedule.rate"]] * 2
     (report,) = runs["report"]

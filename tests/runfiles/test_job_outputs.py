@@ -35,7 +35,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def end_run(tmp_path: Path) -> Finished:
     """Let an engine run with one output end; return its last event."""
-    ((_, run),) = small_experiment(outputs={"note": "note.txt"}).points()
+    ((_, run),) = small_experiment(outputs={"note": "note.txt"}).points
     assert isinstance(run, RunSpec)
     (tmp_path / "note.txt").write_text("done")
     folder = RunFolder(tmp_path)

@@ -92,7 +92,7 @@ def test_the_table_of_runs_finds_a_run_by_what_grew(
     engine: Engine, retries: dict[str, Any], cause: ExitCause, before: str, after: str
 ) -> None:
     with transaction(engine) as db:
-        experiment = ExperimentSpec.model_validate({"name": "grows", "base": spec(retries)})
+        experiment = read_experiment({"name": "grows", "base": spec(retries)})
         (run_id,) = runs.create(db, experiment)[1]
         start_job(db, run_id, State.RUNNING)
     with snapshot(engine) as db:

@@ -87,12 +87,12 @@ def test_points_of_runs_that_ended_longer_ago_are_removed_and_summaries_stay(
     assert count_points(context, trained) == [0, 0, 2 * STEPS, 2 * STEPS]
     ended = read(context, trained[0])
     assert ended.points_removed_at is not None
-    assert (ended.latest[HELDOUT_ACCURACY], ended.best_accuracy, ended.state) == (0.2, 0.2, State.DONE)
+    assert (ended.latest[HELDOUT_ACCURACY], ended.objective_value, ended.state) == (0.2, 0.2, State.DONE)
     assert [read(context, run_id).points_removed_at for run_id in trained[2:]] == [None, None]
     assert moves(context, trained[0]) == ALL_MOVES
     with snapshot(context.engine) as db:
         assert points.names(db, trained[0]) == []
-        assert experiments.summaries(db, [ended.experiment_id])[ended.experiment_id].best_accuracy == 0.2
+        assert experiments.summaries(db, [ended.experiment_id])[ended.experiment_id].best == (0.2, ended.id)
 
 
 def test_history_loses_the_entries_of_waiting_alone(context: Context, trained: list[int]) -> None:

@@ -57,7 +57,7 @@ def test_a_run_takes_the_result_of_a_finished_run_without_a_job(context: Context
     run = ask(context)
     assert (run.state, run.reason, run.taken_from) == (State.DONE, TakenFrom(run=done), done)
     assert (run.attempt, run.current_job_id, run.step, run.latest["loss"]) == (0, None, 4, LOSSES[-1])
-    assert run.best_accuracy == 0.75
+    assert run.objective_value == 0.75
     assert len(puppet.jobs) == jobs
     assert sentence(run) == f"taken from run {done}, which has an equal spec, equal code and equal inputs"
     with snapshot(context.engine) as db:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.reason import RunFailed
 from contract.lifecycle.state import State
 from contract.metric_names import HELDOUT_ACCURACY, LOSS
+from contract.spec.expanded import read_experiment
 from migrations import point_rows
 from migrations.commands import HERE, _config, check, downgrade, state, upgrade
 from store import runs
@@ -25,6 +27,7 @@ from store.metrics import cell_blocks, curves, packing, points
 from store.metrics.cell_blocks import FAR, Span
 from store.metrics.table import Series
 from store.session import engine_for, snapshot, transaction
+from store.tables import Experiment as ExperimentRow
 from store.tables import Job, Run, Table, now
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import TO_RUNNING, move
@@ -72,7 +75,7 @@ def test_a_table_that_others_point_to_can_be_altered_while_it_has_rows(
         runs.create(db, experiment())
 
 
-def test_migration_0010_reads_the_best_accuracy_of_each_run(empty_database: str, experiment: Experiment) -> None:
+def test_migrations_carry_the_best_accuracy_of_each_run_over(empty_database: str, experiment: Experiment) -> None:
     upgrade(empty_database)
     with transaction(engine_for(empty_database)) as db:
         measured, other = runs.create(db, experiment({"seed": [0, 1]}))[1]
@@ -81,7 +84,7 @@ def test_migration_0010_reads_the_best_accuracy_of_each_run(empty_database: str,
     downgrade(empty_database, "0009")
     upgrade(empty_database)
     with transaction(engine_for(empty_database)) as db:
-        assert [db.get_one(Run, run_id).best_accuracy for run_id in (measured, other)] == [0.7, None]
+        assert [db.get_one(Run, run_id).objective_value for run_id in (measured, other)] == [0.7, None]
 
 
 def test_migration_0017_moves_all_points_into_chunks_a_few_rows_at_a_time(
@@ -181,3 +184,38 @@ def test_migration_0038_finds_where_stored_runs_diverged(empty_database: str, ex
             Diverged(metric="x", step=1, value="inf"),
             Diverged(step=13),
         ]
+
+
+def test_migration_0041_carries_over_a_database_with_best_accuracies(
+    empty_database: str, experiment: Experiment
+) -> None:
+    upgrade(empty_database)
+    search = {
+        **{"space": {"schedule.rate": {"kind": "uniform", "low": 0.1, "high": 1.0}}, "sampler": {"kind": "random"}},
+        **{"trials": 2, "metric": LOSS, "value": "last"},
+    }
+    program = read_experiment({"name": "own", "base": {"kind": "program", "command": "true"}})
+    with transaction(engine_for(empty_database)) as db:
+        engine, (first,) = runs.create(db, experiment())
+        other, (second,) = runs.create(db, program)
+        searched, (third,) = runs.create(db, experiment())
+        document = db.get_one(ExperimentRow, searched).spec
+        change_column(db, searched, {**document, "search": search})
+        for run_id in (first, second, third):
+            values = [{HELDOUT_ACCURACY: 0.5, LOSS: 3.0}, {HELDOUT_ACCURACY: 0.25, LOSS: 2.0}]
+            points.put(db, run_id, [Points(attempt=1, at=0.0, step=n, values=dict(v)) for n, v in enumerate(values)])
+    downgrade(empty_database, "0039")
+    with engine_for(empty_database).connect() as connection:
+        before = connection.execute(sa.text("SELECT best_accuracy FROM runs ORDER BY id")).scalars().all()
+    assert before == [0.5, 0.5, 0.5]
+    upgrade(empty_database)
+    with snapshot(engine_for(empty_database)) as db:
+        assert [db.get_one(Run, run_id).objective_value for run_id in (first, second, third)] == [0.5, None, 2.0]
+        found = [db.get_one(ExperimentRow, number).objective for number in (engine, other, searched)]
+    accuracy = {"metric": HELDOUT_ACCURACY, "goal": "max", "value": "best", "is_default": True}
+    assert found == [accuracy, None, {"metric": LOSS, "goal": "min", "value": "last", "is_default": False}]
+
+
+def change_column(db: Session, experiment_id: int, spec: dict[str, Any]) -> None:
+    """Store another spec: a search without its trials."""
+    db.execute(update(ExperimentRow).where(ExperimentRow.id == experiment_id).values(spec=spec))

@@ -72,15 +72,15 @@ def test_a_thousand_series_and_ten_thousand_points_go_in_at_once(engine: Engine,
         assert curves.of_run(db, run_ids[0], ["layer999"], after=-1, limit=100)[0]["layer999"][1] == [999.0] * 10
 
 
-def test_the_best_accuracy_of_a_run_never_falls(engine: Engine, run_ids: list[int]) -> None:
+def test_the_value_of_a_runs_objective_is_that_of_its_stored_points(engine: Engine, run_ids: list[int]) -> None:
     """Forces the order: a lower value comes later, a resumed run repeats the best step, and a value is not finite."""
     for step, accuracy in ((1, 0.5), (2, 0.7), (3, 0.6), (2, 0.4), (4, None)):
         with transaction(engine) as db:
             points.put_many(db, {run_ids[0]: [reported(step, heldout_accuracy=accuracy)], run_ids[1]: []})
     with snapshot(engine) as db:
-        best = [db.get_one(Run, run_id).best_accuracy for run_id in run_ids]
+        best = [db.get_one(Run, run_id).objective_value for run_id in run_ids]
         (summary,) = experiments.summaries(db, [db.get_one(Run, run_ids[0]).experiment_id]).values()
-    assert (best, summary.best_accuracy) == ([0.7, None], 0.7)
+    assert (best, summary.best) == ([0.6, None], (0.6, run_ids[0]))
 
 
 def test_a_flood_of_names_is_dropped_before_it_takes_memory() -> None:

@@ -4,12 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from contract.api.answer import Answer
 from contract.api.responses import RunView
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
+from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.any_run import read_run
 from contract.spec.expanded import expand
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.recorded.run import RecordedExperiment
+from study.answer import answer
+from study.answer.answer import Choice
 from study.answer.measures import Measures, measure
 
 AT = datetime(2026, 11, 23, tzinfo=UTC)
@@ -59,7 +64,7 @@ def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **chan
         "tags": [],
         "stopping": False,
         "after_failure": False,
-        "best_accuracy": accuracy,
+        "objective_value": accuracy,
     }
     fields |= changes
     lost = [name for name, value in fields["latest"].items() if value is None]
@@ -67,6 +72,22 @@ def a_run(number: int, values: Mapping[str, Any], accuracy: float | None, **chan
     fields.setdefault("diverged", Diverged(metric=lost[0], step=20, value="nan") if lost else None)
     empty = dict.fromkeys(RunView.model_fields.keys() - fields.keys())
     return RunView.model_validate({**empty, **fields})
+
+
+def find_answer(
+    spec: ExperimentSpec | RecordedExperiment,
+    runs: Sequence[RunView],
+    measures: Mapping[int, Measures],
+    choice: Choice,
+    **known: Any,
+) -> Answer:
+    """Return the answer; without other best values the accuracies of the runs are the values of their objective."""
+
+    def best_values(name: str, _: bool) -> dict[int, float]:
+        values = {run.id: run.objective_value for run in runs if name == HELDOUT_ACCURACY}
+        return {run_id: value for run_id, value in values.items() if value is not None}
+
+    return answer.find_answer(spec, runs, measures, choice, **{"best_values": best_values, **known})
 
 
 def measures_of(spec: ExperimentSpec, *seconds: float, accuracy: float = 0.9, **series: float) -> dict[int, Measures]:

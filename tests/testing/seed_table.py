@@ -86,7 +86,7 @@ def _row(
         "state": state,
         "attempt": 1,
         "latest": latest,
-        "best_accuracy": latest["heldout_accuracy"],
+        "objective_value": latest["heldout_accuracy"],
         "created_at": created,
         "moved_at": ended,
         "started_at": started,

@@ -35,7 +35,7 @@ test("a row shows an experiment's name, progress and accuracy", async () => {
 });
 
 test("an experiment without an accuracy says whether one can still come", async () => {
-  const none = { best_accuracy: null, series: ["heldout_accuracy"] };
+  const none = { best: null, series: ["heldout_accuracy"] };
   const ended = { ...none, id: 4, name: "an ended grid", state: "done" as const, counts: { done: 2 } };
   listing([anExperiment(none), anExperiment(ended)]);
   openPage("/");
@@ -45,12 +45,21 @@ test("an experiment without an accuracy says whether one can still come", async 
 });
 
 test("an experiment of programs has the best value of a metric, and the number of diverged runs", async () => {
-  const program = { best_accuracy: null, series: ["val/acc"], best: { name: "val/acc", value: 0.875 } };
+  const objective = { metric: "val/acc", goal: "max", value: "best" } as const;
+  const program = { objective, series: ["val/acc"], best: { value: 0.875, run: 7 } };
   listing([anExperiment({ ...program, diverged: 2 })]);
   openPage("/");
   const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
   expect(row).toHaveTextContent("0.8750 best val/acc");
   expect(row).toHaveTextContent("2 diverged");
+});
+
+test("an experiment that minimizes a loss has its least value as the headline", async () => {
+  const objective = { metric: "val_loss", goal: "min", value: "best" } as const;
+  listing([anExperiment({ objective, series: ["val_loss", "val_acc"], best: { value: 0.25, run: 7 } })]);
+  openPage("/");
+  const row = (await screen.findByRole("link", { name: "a grid" })).closest("li");
+  expect(row).toHaveTextContent("0.2500 best val_loss");
 });
 
 test("links lead to older experiments and back to the newest", async () => {

@@ -159,7 +159,7 @@ test("the page of programs has columns and tabs of what they report, and the fir
   );
   const spec = { base: aProgram(), variants: [], axes: { "parameters.lr": [0.1, 0.2] }, name: "a sweep" };
   const service = new Service({
-    "GET /experiments/3": () => anExperiment({ spec: spec as never, best_accuracy: null }),
+    "GET /experiments/3": () => anExperiment({ spec: spec as never, objective: null, best: null }),
     "GET /experiments/3/runs": () => ({ items: runs, next: null }),
     "GET /experiments/3/curves": () => ({ name: "", curves: [] }),
     "GET /experiments/3/checkpoints": () => [{ world: 8, saves: 3, interruptions: 2, paused: 0 }],

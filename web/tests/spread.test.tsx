@@ -21,7 +21,7 @@ function run(
     values,
     state: "done",
     latest: { heldout_accuracy: accuracy, loss: 1 - accuracy },
-    best_accuracy: accuracy + 0.01,
+    objective_value: accuracy + 0.01,
     ...change,
   });
 }

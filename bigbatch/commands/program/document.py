@@ -63,6 +63,18 @@ def make_environment(*, venv: str | None, conda: str | None, container: str | No
     return found | ({"container": {"image": container}} if container else {})
 
 
+def make_objective(metric: str | None, *, goal: str | None, value: str | None) -> Document | None:
+    """Return the objective; None without --objective."""
+    if metric is None:
+        if goal or value:
+            message = "the option needs --objective METRIC"
+            path = "--goal" if goal else "--objective-value"
+            raise DocumentRefused("the options do not fit", [ValidationIssue(path=path, message=message)])
+        return None
+    chosen = {"goal": goal, "value": value}
+    return {"metric": metric, **{name: str(one) for name, one in chosen.items() if one}}
+
+
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """Return {"A": "1"} for ["A=1"]."""
     return dict(_split(text, option) for text in texts)

@@ -1,8 +1,24 @@
 """The options of `bigbatch run`."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+
+class Goal(StrEnum):
+    """The goals of an objective."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+class Which(StrEnum):
+    """The values of an objective."""
+
+    BEST = "best"
+    LAST = "last"
+
 
 Words = Annotated[
     list[str],
@@ -39,6 +55,15 @@ Sweep = Annotated[
 ]
 Metric = Annotated[
     list[str] | None, typer.Option(help="Regular expression of output lines with metrics, as step (?P<step>\\d+).")
+]
+ObjectiveMetric = Annotated[
+    str | None, typer.Option("--objective", metavar="METRIC", help="The metric that counts, as val_loss.")
+]
+ObjectiveGoal = Annotated[
+    Goal | None, typer.Option(help="Whether the least or the greatest value of --objective is best.")
+]
+ObjectiveValue = Annotated[
+    Which | None, typer.Option("--objective-value", help="Which value of --objective is a run's: best or last.")
 ]
 Steps = Annotated[int, typer.Option(min=0, help="Number of steps of a run, for its progress; 0: unknown.")]
 Follow = Annotated[bool, typer.Option("--follow", help="Show progress until all runs have ended.")]

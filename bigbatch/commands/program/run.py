@@ -13,6 +13,7 @@ from bigbatch.commands.program import options
 from bigbatch.commands.program.document import (
     make_document,
     make_environment,
+    make_objective,
     make_resources,
     parse_pairs,
     parse_sbatch,
@@ -53,6 +54,9 @@ def run(
     env: options.Variables = None,
     sweep: options.Sweep = None,
     metric: options.Metric = None,
+    objective: options.ObjectiveMetric = None,
+    goal: options.ObjectiveGoal = None,
+    objective_value: options.ObjectiveValue = None,
     steps: options.Steps = 0,
     follow: options.Follow = False,
     force: options.Force = False,
@@ -104,6 +108,7 @@ def _document(words: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
         base["working_folder"] = str(Path.cwd())
     labels = {"name": given["name"], "description": given["description"], "project": given["project"]}
     labels["tags"] = given["tag"]
+    labels["objective"] = make_objective(given["objective"], goal=given["goal"], value=given["objective_value"])
     return make_document(words, labels=labels, resources=resources, sweep=given["sweep"] or [], base=base)
 
 

@@ -1,17 +1,19 @@
 """The spec of one step of a workflow: a base run, the grid over it, and what it waits for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from contract.metric_names import HELDOUT_ACCURACY
 from contract.spec.any_run import kind_of
 from contract.spec.base import Spec
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB
 from contract.spec.grid.fields import Axes, MaxParallel, Variants
 from contract.spec.grid.grid import Grid
 from contract.spec.grid.step_grid import StepGrid
+from contract.spec.objective import OBJECTIVE_EXAMPLE, Objective, best_value_of
 from contract.spec.program.section import complete_program
 from contract.spec.steps.condition import parse_condition, references_in
 from contract.spec.steps.reference import (
@@ -21,6 +23,7 @@ from contract.spec.steps.reference import (
     find_references,
     parse_reference,
 )
+from contract.validation import ValidationIssue, validation_error
 
 MAX_STEPS = 1_000
 MAX_NEEDS = 1_000
@@ -67,8 +70,17 @@ class StepSpec(Spec):
     """What happens if a run of the step fails or is cancelled: `fail`: no further step of the experiment starts;
     `skip`: the steps that need this one are skipped; `continue`: they start, with the runs that succeeded."""
     best_by: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(default=None, examples=["val_acc"])
-    """Metric by which the best run is chosen where a reference names none, as in `{steps.train.best.checkpoint}`; null:
-    `heldout_accuracy` for runs of the engine, and none for programs."""
+    """Short for an `objective` that is the best value of this metric, the least one unless the name says otherwise."""
+    objective: Objective | None = Field(default=None, examples=[OBJECTIVE_EXAMPLE])
+    """By what the best run is chosen where a reference names no metric, as in `{steps.train.best.checkpoint}`; null:
+    the objective of the workflow, else the best `heldout_accuracy` for runs of the engine, and none for programs."""
+
+    @property
+    def best_objective(self) -> Objective | None:
+        """By what the best run is chosen where a reference names no metric; None if nothing says it."""
+        if self.best_by is not None:
+            return best_value_of(self.best_by)
+        return self.objective or (best_value_of(HELDOUT_ACCURACY) if self.is_engine else None)
 
     @property
     def grid(self) -> Grid:
@@ -108,6 +120,22 @@ class StepSpec(Spec):
         yield from find_references(list(self.variants), "variants")
         yield from find_references(dict(self.over), "over")
 
+    @model_validator(mode="after")
+    def _check_objective(self) -> Self:
+        if self.best_by is not None and self.objective is not None:
+            message = "a step has either `best_by` or `objective`"
+            raise validation_error([ValidationIssue(path="best_by", message=message)])
+        return self
+
     def needed(self) -> list[str]:
         """Return the names of the steps that this one needs, also of those to which it refers; raise ReferenceIssue."""
         return list(dict.fromkeys([*self.needs, *(reference.step for reference in self.references)]))
+
+
+def with_objective(steps: Sequence[StepSpec], objective: Objective | None) -> list[StepSpec]:
+    """Return the steps of a workflow, those that have no objective of their own with the workflow's."""
+    if objective is None:
+        return list(steps)
+    has_none = [step.best_by is None and step.objective is None for step in steps]
+    given = {"objective": objective}
+    return [step.model_copy(update=given) if bare else step for step, bare in zip(steps, has_none, strict=True)]

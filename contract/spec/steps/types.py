@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from contract.metric_names import HELDOUT_ACCURACY
+from contract.spec.objective import Objective, best_value_of
 from contract.spec.steps.reference import Reference, ReferenceIssue, Selection, Wanted, has_references
 from contract.spec.steps.step import StepSpec
 
@@ -29,9 +29,12 @@ def describe_reference(reference: Reference, steps: Mapping[str, StepSpec]) -> D
     return one
 
 
-def best_metric(step: StepSpec) -> str | None:
-    """Return the metric by which the best run of a step is chosen where a reference names none."""
-    return step.best_by or (HELDOUT_ACCURACY if step.is_engine else None)
+def objective_of(reference: Reference, step: StepSpec) -> Objective | None:
+    """Return by what the best run of a reference is chosen: the metric that it names, else the step's objective."""
+    own = step.best_objective
+    if reference.wanted is not Wanted.METRIC or (own is not None and own.metric == reference.name):
+        return own
+    return best_value_of(reference.name)
 
 
 def _check_selection(reference: Reference, step: StepSpec) -> None:
@@ -41,9 +44,9 @@ def _check_selection(reference: Reference, step: StepSpec) -> None:
             f"{reference.text} is one value, and step {step.name} has {runs}: write best, last or all after the name"
         )
     needs_metric = reference.selection is Selection.BEST and reference.wanted is not Wanted.METRIC
-    if needs_metric and step.size != 1 and best_metric(step) is None:
+    if needs_metric and step.size != 1 and step.best_objective is None:
         raise ReferenceIssue(
-            f"{reference.text}: step {step.name} does not say by which metric its best run is chosen: set its best_by"
+            f"{reference.text}: step {step.name} does not say by which metric its best run is chosen: set its objective"
         )
 
 

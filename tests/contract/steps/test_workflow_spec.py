@@ -138,7 +138,7 @@ def test_an_experiment_has_a_base_or_steps() -> None:
                 step("b", program("{steps.a.best.folder}")),
             ],
             "steps.1.base.command",
-            "{steps.a.best.folder}: step a does not say by which metric its best run is chosen: set its best_by",
+            "{steps.a.best.folder}: step a does not say by which metric its best run is chosen: set its objective",
         ),
         (
             [step("a", engine()), step("b", program("{steps.a.checkpoint}"))],

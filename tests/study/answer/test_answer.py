@@ -6,10 +6,10 @@ from contract.api.answer import Answer, Picture
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import State
 from contract.spec.expanded import expand
-from study.answer.answer import Choice, find_answer
+from study.answer.answer import Choice
 from study.answer.speed import common_target
 from study.trial import Mark, Trial
-from tests.testing.answers import a_run, experiment, measures_of, runs_of
+from tests.testing.answers import a_run, experiment, find_answer, measures_of, runs_of
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -119,7 +119,7 @@ def test_the_common_target_is_what_all_runs_reached_if_that_is_close_to_the_best
 
 
 def test_a_figure_that_no_run_has_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="no run has the figure 'speed'; there are best_accuracy, loss"):
+    with pytest.raises(ValueError, match="no run has the figure 'speed'; there are best\\(heldout_accuracy\\), loss"):
         find_answer(SEEDS, runs_of(SEEDS, 0.9), {}, Choice(figure="speed"))
     with pytest.raises(ValueError, match="no group 2: the picture has 2"):
         find_answer(SEEDS, runs_of(SEEDS, 0.9), {}, Choice(baseline=2))

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from contract.api.answer import AxisScale
-from study.answer.answer import Choice, find_answer
+from study.answer.answer import Choice
 from study.answer.axes import Axis, find_axes, scale_of
 from study.answer.groups import lay_out
 from study.answer.joined_axes import MOST_PLACES
-from tests.testing.answers import experiment, runs_of
+from tests.testing.answers import experiment, find_answer, runs_of
 
 pytestmark = pytest.mark.ring("quick")
 

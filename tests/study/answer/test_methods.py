@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from study.answer.answer import Choice, find_answer
-from tests.testing.answers import experiment, runs_of
+from study.answer.answer import Choice
+from tests.testing.answers import experiment, find_answer, runs_of
 
 pytestmark = pytest.mark.ring("quick")
 

@@ -13,9 +13,9 @@ from contract.lifecycle.state import State
 from contract.metric_direction import key_metric
 from contract.spec.expanded import expand
 from contract.spec.experiment import ExperimentSpec
-from study.answer.answer import Choice, find_answer
+from study.answer.answer import Choice
 from study.answer.measures import Measures
-from tests.testing.answers import AT, a_run, experiment
+from tests.testing.answers import AT, a_run, experiment, find_answer
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -72,7 +72,7 @@ def test_figures_of_merit_are_best_at_their_highest(metric: str) -> None:
         (["train/loss", "tokens_per_s", "grad_norm", "val/loss", "accuracy"], None),
         (
             ["loss", "heldout_loss", "heldout_accuracy"],
-            ["best_accuracy", "best(heldout_loss)", "heldout_loss", "loss", "best(loss)"],
+            ["best(heldout_accuracy)", "best(heldout_loss)", "heldout_loss", "loss", "best(loss)"],
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_figures_have_the_order_of_lists_and_the_first_one_is_drawn(
 ) -> None:
     latest = dict.fromkeys(logged, 0.5)
     best = 0.5 if "heldout_accuracy" in logged else None
-    answer = answer_of([0.1, 0.3], latest, latest, best_accuracy=best)
+    answer = answer_of([0.1, 0.3], latest, latest, objective_value=best)
     found = [figure.name for figure in answer.figures]
     held_out, trained = ["best(val/loss)", "val/loss"], ["best(accuracy)", "accuracy", "train/loss", "best(train/loss)"]
     assert found == (figures or [*held_out, *trained, "tokens_per_s", "grad_norm"])
@@ -231,7 +231,7 @@ def test_a_run_that_a_person_left_out_counts_nowhere_and_its_reason_is_told() ->
 
 def test_accuracies_in_percent_are_no_shares() -> None:
     spec = program([0.1, 0.3])
-    runs = [run.model_copy(update={"best_accuracy": 90.0 + run.id}) for run in program_runs(spec, {}, {})]
+    runs = [run.model_copy(update={"objective_value": 90.0 + run.id}) for run in program_runs(spec, {}, {})]
     answer = find_answer(spec, runs, {}, NO_CHOICE)
     assert answer.figure
     assert (answer.figure.unit, answer.groups[0].accuracy, answer.target) == (FigureUnit.NUMBER, None, None)

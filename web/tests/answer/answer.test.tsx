@@ -140,17 +140,17 @@ test("two numeric axes are a heat map that marks the pair of a diverged run", as
 test("a choice of the reader is asked of the service and stands in the address", async () => {
   const service = serve(BARS);
   openPage("/experiments/3");
-  await userEvent.selectOptions(await screen.findByLabelText("Show"), "best_accuracy");
+  await userEvent.selectOptions(await screen.findByLabelText("Show"), "best(heldout_accuracy)");
   const field = screen.getByLabelText("Target accuracy, %");
   await userEvent.clear(field);
   await userEvent.type(field, "95.5{Enter}");
   await userEvent.selectOptions(screen.getByLabelText("Baseline"), "torus");
   await waitFor(() => {
     expect(service.requests).toContain(
-      "GET /experiments/3/answer?figure=best_accuracy&target=0.955&baseline=1",
+      "GET /experiments/3/answer?figure=best%28heldout_accuracy%29&target=0.955&baseline=1",
     );
   });
-  expect(window.location.search).toBe("?figure=best_accuracy&target=95.5&baseline=1");
+  expect(window.location.search).toBe("?figure=best%28heldout_accuracy%29&target=95.5&baseline=1");
 });
 
 test("a choice that the service refuses shows why, and can be reset", async () => {

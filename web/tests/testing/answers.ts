@@ -2,7 +2,7 @@
 import type { Answer, AnswerFigure, AnswerGroup, FigureSpread } from "@/shared/api/types";
 
 export const ACCURACY: AnswerFigure = {
-  name: "best_accuracy",
+  name: "best(heldout_accuracy)",
   title: "best held-out accuracy",
   unit: "share",
   higher_is_better: true,

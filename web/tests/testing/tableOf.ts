@@ -25,7 +25,7 @@ export function tableOf(runs: RunView[]): (url: URL) => TablePage {
 }
 
 function metricOf(column: string): string | null {
-  return /^(?:last|best)\((.+)\)$/.exec(column)?.[1]?.replaceAll("`", "") ?? null;
+  return /^(?:last|best|min|max)\((.+)\)$/.exec(column)?.[1]?.replaceAll("`", "") ?? null;
 }
 
 function kindOf(column: string): string {
@@ -34,7 +34,7 @@ function kindOf(column: string): string {
 
 function cellOf(run: RunView, column: string): Cell {
   const metric = metricOf(column);
-  if (column === "best(heldout_accuracy)") return run.best_accuracy;
+  if (/^(best|min|max)\(/.test(column)) return run.objective_value;
   if (metric !== null) return run.latest[metric] ?? null;
   if (column === "progress") return run.steps ? run.step / run.steps : null;
   if (column === "step" || column === "steps" || column === "number") return run[column];

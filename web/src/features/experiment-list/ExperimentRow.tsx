@@ -1,7 +1,6 @@
-/** A row of the list: an experiment's name, progress and best accuracy. */
+/** A row of the list: an experiment's name, progress and best value. */
 import { Link } from "wouter";
 import type { ExperimentView } from "@/shared/api/types";
-import { formatShare } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { useNow } from "@/shared/page/useNow";
@@ -24,8 +23,7 @@ export function ExperimentRow({ experiment, filter }: Props) {
   const { id, name, description, state, counts, progress, steps } = experiment;
   const now = useNow(10_000);
   const series = keySeries(experiment.series, 1)[0] ?? HELDOUT_ACCURACY;
-  const { best: own } = experiment;
-  const shown = experiment.best_accuracy === null ? (own?.name ?? series) : HELDOUT_ACCURACY;
+  const shown = (experiment.best && experiment.objective?.metric) ?? series;
   return (
     <li className={styles.experiment}>
       <div className={styles.experimentName}>
@@ -61,18 +59,19 @@ export function ExperimentRow({ experiment, filter }: Props) {
   );
 }
 
-/** The best accuracy of the runs, else the best value of their own metric, else the name of the curve. */
+/** The best value of the objective, else the name of the curve. */
 function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
-  const best = experiment.best_accuracy;
+  const { best, objective } = experiment;
   const isAccuracy = series === HELDOUT_ACCURACY;
-  const own = isAccuracy ? null : experiment.best;
+  const { format, title } = seriesKind(series);
   return (
     <p className={styles.experimentBest}>
-      {isAccuracy && <span className={styles.accuracy}>{formatShare(best)}</span>}
-      {own && <span className={styles.accuracy}>{seriesKind(own.name).format(own.value)}</span>}
+      {(best !== null || isAccuracy) && (
+        <span className={styles.accuracy}>{format(best && best.value)}</span>
+      )}
       <span
         className={classNames("small muted", styles.metricName)}
-        title={isAccuracy ? undefined : seriesKind(series).title}
+        title={isAccuracy ? undefined : title}
       >
         {" "}
         {isAccuracy
@@ -80,8 +79,8 @@ function Best({ experiment, series }: { experiment: ExperimentView; series: stri
             ? hasEnded(experiment.state)
               ? "no metric reported"
               : "no metric yet"
-            : "best held-out"
-          : `${own ? "best " : ""}${seriesKind(series).title}`}
+            : `${objective?.value ?? "best"} held-out`
+          : `${best && objective ? `${objective.value} ` : ""}${title}`}
       </span>
     </p>
   );

@@ -1,13 +1,14 @@
 /** The head of an experiment's page: its name, state and progress, its labels, and what may be done with it. */
 import { Link } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
-import { formatShare } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { Labels } from "@/shared/labels/Labels";
 import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
 import { PageHeader } from "@/shared/page/PageHeader";
 import { useNow } from "@/shared/page/useNow";
 import { commandTemplate } from "@/shared/program/commandText";
+import { seriesKind } from "@/shared/series/catalog";
+import { objectiveText } from "@/shared/series/objective";
 import { hasEnded } from "@/shared/state/state";
 import { countsText, StateBar } from "@/shared/state/StateBar";
 import { DivergedMark } from "@/shared/state/DivergedMark";
@@ -81,9 +82,9 @@ function Owners({ experiment }: { experiment: ExperimentDetail }) {
   );
 }
 
-/** The progress of all runs, and the best accuracy; a program may report none. */
+/** The progress of all runs, and the best value of the objective; a program may report none. */
 function Progress({ experiment }: { experiment: ExperimentDetail }) {
-  const { state, counts, progress, steps } = experiment;
+  const { state, counts, progress, steps, objective, best } = experiment;
   const { base } = experiment.spec;
   return (
     <div className={styles.progressSummary}>
@@ -94,10 +95,10 @@ function Progress({ experiment }: { experiment: ExperimentDetail }) {
           <span className="muted"> {countsText(counts)}</span>
         </p>
       </div>
-      {(base?.kind === "engine" || experiment.best_accuracy !== null) && (
+      {objective && (base?.kind === "engine" || best) && (
         <p>
-          <span className={styles.bestAccuracy}>{formatShare(experiment.best_accuracy)}</span>
-          <span className="small muted">best held-out accuracy</span>
+          <span className={styles.bestValue}>{seriesKind(objective.metric).format(best && best.value)}</span>
+          <span className="small muted">{objectiveText(objective)}</span>
         </p>
       )}
     </div>

@@ -8,7 +8,7 @@ import { changeAddress, useAddress } from "@/shared/page/address";
 import { Announcement } from "@/shared/page/Announcement";
 import { useTitle } from "@/shared/page/useTitle";
 import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
-import { keySeries } from "@/shared/series/keySeries";
+import { keySeries, withFirst } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
 import { useTheme } from "@/shared/theme/theme";
@@ -18,7 +18,7 @@ import { useRuns } from "./api/useRuns";
 import { axesOf, hasSearch } from "./axes";
 import { ExperimentHeader } from "./ExperimentHeader";
 import styles from "./ExperimentPage.module.css";
-import { type Kind, kindOf } from "./kind";
+import { kindOf } from "./kind";
 import { lineStylesOf } from "./lineStyles";
 import { RunTable } from "./runs/RunTable";
 import { SpreadTable } from "./runs/SpreadTable";
@@ -48,7 +48,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
   const runs = data?.pages.flatMap((page) => page.items) ?? [];
   const axes = axesOf(shown);
   const kind = kindOf(shown);
-  const metrics = metricsOf(kind, runs);
+  const metrics = metricsOf(shown, runs);
   const lineStyles = lineStylesOf(axes, colorBy, theme);
   return (
     <>
@@ -62,7 +62,7 @@ function Experiment({ experiment }: { experiment: ExperimentDetail }) {
       {kind === "engine" && <CheckpointAdvice experimentId={id} />}
       {data ? (
         <>
-          <SpreadTable {...{ runs, metrics, axes }} />
+          <SpreadTable {...{ runs, metrics, axes }} objective={shown.objective} />
           <RunTable {...{ experiment: shown, metrics, axes, lineStyles, selection }} />
         </>
       ) : (
@@ -87,12 +87,10 @@ function colorLinesBy(path: string): void {
 }
 
 /** Return the series with a column in the table of runs: those of the engine, or the first ones that other runs have. */
-function metricsOf(kind: Kind, runs: RunView[]): string[] {
-  if (kind === "engine") return [LOSS, HELDOUT_ACCURACY];
-  return keySeries(
-    runs.flatMap((run) => Object.keys(run.latest)),
-    MOST_METRICS,
-  );
+function metricsOf(experiment: ExperimentDetail, runs: RunView[]): string[] {
+  if (kindOf(experiment) === "engine") return [LOSS, HELDOUT_ACCURACY];
+  const reported = new Set(runs.flatMap((run) => Object.keys(run.latest)));
+  return withFirst(experiment.objective?.metric, keySeries(reported, reported.size)).slice(0, MOST_METRICS);
 }
 
 function areAllStopping(runs: { state: ExperimentDetail["state"]; stopping: boolean }[]): boolean {

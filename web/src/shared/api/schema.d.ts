@@ -2270,8 +2270,9 @@ export interface components {
             higher_is_better: boolean | null;
             /**
              * Name
-             * @description Name of the figure: `best_accuracy`, `seconds_to_target`, `step_s`, `run_s`, or the name of a series.
-             * @example best_accuracy
+             * @description Name of the figure: `seconds_to_target`, `step_s`, `run_s`, the name of a series for its newest value, or
+             *     `best(...)` of a series.
+             * @example best(val_loss)
              */
             name: string;
             /**
@@ -2699,20 +2700,20 @@ export interface components {
             epoch: number;
         };
         /**
-         * BestMetric
-         * @description The best value that the runs of an experiment have reported of a metric.
+         * BestValue
+         * @description The best value of an experiment's objective.
          */
-        BestMetric: {
+        BestValue: {
             /**
-             * Name
-             * @description Name of the metric: of those whose names say which values are good, one of held-out data if there is any.
-             * @example val/acc
+             * Run
+             * @description Id of the run that has it; of several runs the first one.
+             * @example 42
              */
-            name: string;
+            run: number;
             /**
              * Value
-             * @description The greatest or the least value, by the metric's name.
-             * @example 0.93
+             * @description The value.
+             * @example 0.41
              */
             value: number;
         };
@@ -4481,6 +4482,11 @@ export interface components {
              */
             notes: string | null;
             /**
+             * @description New objective; the spec stays as it was submitted. That of a search stays.
+             * @default null
+             */
+            objective: components["schemas"]["Objective"] | null;
+            /**
              * Owner
              * @description New owner.
              * @default null
@@ -4554,14 +4560,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             archived_at: string | null;
-            /** @description Of programs, which have no held-out accuracy: the best value of a metric; null without one. */
-            best?: components["schemas"]["BestMetric"] | null;
-            /**
-             * Best Accuracy
-             * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
-             * @example 0.983
-             */
-            best_accuracy: number | null;
+            /** @description The best value of the objective, and the run that has it; null before the first one. */
+            best: components["schemas"]["BestValue"] | null;
             /**
              * Counts
              * @description Number of runs in each state; a state without runs may be absent.
@@ -4611,6 +4611,11 @@ export interface components {
              * @example Compare with experiment 12.
              */
             notes: string;
+            /**
+             * @description Which metric counts: as the experiment says, else the held-out accuracy of the engine, or the metric of a program
+             *     whose name tells most; null: nothing says which one.
+             */
+            objective: components["schemas"]["ShownObjective"] | null;
             /**
              * Open Steps
              * @description Number of steps of a workflow that wait or run; 0 without steps.
@@ -4816,6 +4821,16 @@ export interface components {
              */
             notify: components["schemas"]["NotifyRule"][];
             /**
+             * @description Which metric counts; null: that of the search, of the engine the best held-out accuracy, of a program the metric
+             *     whose name tells most.
+             * @example {
+             *       "goal": "min",
+             *       "metric": "val_loss",
+             *       "value": "best"
+             *     }
+             */
+            objective?: components["schemas"]["Objective"] | null;
+            /**
              * Owner
              * @description Owner of the experiment; null: the user of the client that submits the experiment.
              * @example ada
@@ -4921,14 +4936,8 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             archived_at: string | null;
-            /** @description Of programs, which have no held-out accuracy: the best value of a metric; null without one. */
-            best?: components["schemas"]["BestMetric"] | null;
-            /**
-             * Best Accuracy
-             * @description Highest held-out accuracy of the runs, 0 to 1; null before the first evaluation.
-             * @example 0.983
-             */
-            best_accuracy: number | null;
+            /** @description The best value of the objective, and the run that has it; null before the first one. */
+            best: components["schemas"]["BestValue"] | null;
             /**
              * Counts
              * @description Number of runs in each state; a state without runs may be absent.
@@ -4972,6 +4981,11 @@ export interface components {
              * @example torus against ring
              */
             name: string;
+            /**
+             * @description Which metric counts: as the experiment says, else the held-out accuracy of the engine, or the metric of a program
+             *     whose name tells most; null: nothing says which one.
+             */
+            objective: components["schemas"]["ShownObjective"] | null;
             /**
              * Open Steps
              * @description Number of steps of a workflow that wait or run; 0 without steps.
@@ -7904,6 +7918,31 @@ export interface components {
              * @example true
              */
             works: boolean;
+        };
+        /**
+         * Objective
+         * @description What an experiment improves: lists, answers and tables call the run with the best value of it the best one.
+         */
+        Objective: {
+            /**
+             * Goal
+             * @description Whether the least or the greatest value is the best one; null: as the name of the metric says.
+             * @example min
+             */
+            goal?: ("min" | "max") | null;
+            /**
+             * Metric
+             * @description Name of the metric that counts.
+             * @example val_loss
+             */
+            metric: string;
+            /**
+             * Value
+             * @description Which value of the metric is the run's: the best one of its curve, or the last one.
+             * @default best
+             * @enum {string}
+             */
+            value: "last" | "best";
         };
         /**
          * OneD
@@ -10886,12 +10925,6 @@ export interface components {
              * @description Ended attempts, oldest first.
              */
             attempts: components["schemas"]["AttemptView"][];
-            /**
-             * Best Accuracy
-             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
-             * @example 0.983
-             */
-            best_accuracy: number | null;
             /** @description CPU and memory binding of the ranks on many-core chips; null without `many_core`. */
             bindings: components["schemas"]["CpuBindings"] | null;
             /** @description The choices of the collective `auto`; null without any. */
@@ -11021,6 +11054,12 @@ export interface components {
              * @example 2026-11-23T08:00:00Z
              */
             points_removed_at: string | null;
+            /**
+             * Objective Value
+             * @description The run's value of the objective of its experiment; null: it has reported none, or there is no objective.
+             * @example 0.41
+             */
+            objective_value: number | null;
             /**
              * Ran S
              * @description Seconds for which its ended attempts ran, each from its start to its end, as the job measured, else as its
@@ -11747,12 +11786,6 @@ export interface components {
              */
             attempt_started_at: string | null;
             /**
-             * Best Accuracy
-             * @description Highest held-out accuracy that the run has ever reported, 0 to 1; null before the first evaluation.
-             * @example 0.983
-             */
-            best_accuracy: number | null;
-            /**
              * Cluster
              * @description The cluster of the run's jobs, as `resources.kind` of the spec names it.
              * @example slurm
@@ -11827,6 +11860,12 @@ export interface components {
              * @example 0
              */
             number: number;
+            /**
+             * Objective Value
+             * @description The run's value of the objective of its experiment; null: it has reported none, or there is no objective.
+             * @example 0.41
+             */
+            objective_value: number | null;
             /**
              * Ran S
              * @description Seconds for which its ended attempts ran, each from its start to its end, as the job measured, else as its
@@ -12571,6 +12610,32 @@ export interface components {
             workers: number | null;
         };
         /**
+         * ShownObjective
+         * @description What an experiment improves.
+         */
+        ShownObjective: {
+            /**
+             * Goal
+             * @description Whether the least or the greatest value is the best one.
+             * @example min
+             * @enum {string}
+             */
+            goal: "min" | "max";
+            /**
+             * Metric
+             * @description Name of the metric.
+             * @example val_loss
+             */
+            metric: string;
+            /**
+             * Value
+             * @description Which value of the metric is the run's: the best one of its curve, or the last one.
+             * @example best
+             * @enum {string}
+             */
+            value: "last" | "best";
+        };
+        /**
          * Slurm
          * @description A Slurm cluster; the fields are options of sbatch.
          *
@@ -13042,8 +13107,7 @@ export interface components {
             };
             /**
              * Best By
-             * @description Metric by which the best run is chosen where a reference names none, as in `{steps.train.best.checkpoint}`; null:
-             *     `heldout_accuracy` for runs of the engine, and none for programs.
+             * @description Short for an `objective` that is the best value of this metric, the least one unless the name says otherwise.
              * @example val_acc
              */
             best_by?: string | null;
@@ -13068,6 +13132,16 @@ export interface components {
              *     ]
              */
             needs: string[];
+            /**
+             * @description By what the best run is chosen where a reference names no metric, as in `{steps.train.best.checkpoint}`; null:
+             *     the objective of the workflow, else the best `heldout_accuracy` for runs of the engine, and none for programs.
+             * @example {
+             *       "goal": "min",
+             *       "metric": "val_loss",
+             *       "value": "best"
+             *     }
+             */
+            objective?: components["schemas"]["Objective"] | null;
             /**
              * On Failure
              * @description What happens if a run of the step fails or is cancelled: `fail`: no further step of the experiment starts;

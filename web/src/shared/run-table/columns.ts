@@ -116,10 +116,13 @@ export function isNumeric({ kind }: ColumnKind): boolean {
 }
 
 /** Return the order after a click on a heading: the useful direction first, then the other one, then none. */
-export function nextSort(sort: string, column: string, metric: string | null): string {
-  const isHighFirst =
-    (metric !== null && seriesKind(metric).ceiling === 1) ||
-    ["created", "duration", "count"].includes(column);
+export function nextSort(
+  sort: string,
+  column: string,
+  metric: string | null,
+  isHigh = metric !== null && seriesKind(metric).ceiling === 1,
+): string {
+  const isHighFirst = isHigh || ["created", "duration", "count"].includes(column);
   const orders = isHighFirst ? [`-${column}`, column, ""] : [column, `-${column}`, ""];
   return orders[(orders.indexOf(sort) + 1) % orders.length] ?? "";
 }

@@ -39,3 +39,8 @@ export function keySeries(names: Iterable<string>, count: number): string[] {
   };
   return present.toSorted((one, other) => rank(one) - rank(other)).slice(0, count);
 }
+
+/** Return the names with `name` before the others, if it is one of them. */
+export function withFirst(name: string | undefined, names: string[]): string[] {
+  return name !== undefined && names.includes(name) ? [name, ...names.filter((one) => one !== name)] : names;
+}

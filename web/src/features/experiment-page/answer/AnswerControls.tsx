@@ -4,7 +4,7 @@ import type { Answer } from "@/shared/api/types";
 import { Choice } from "@/shared/controls/Choice";
 import { formatPercent } from "@/shared/format/number";
 import styles from "./AnswerPanel.module.css";
-import { placeText } from "./figureText";
+import { BEST_ACCURACY, placeText } from "./figureText";
 
 interface Props {
   answer: Answer;
@@ -16,7 +16,7 @@ const MOST_BASELINES = 100; // a longer list helps no reader
 
 export function AnswerControls({ answer, onChange, children }: Props) {
   const { figure, figures, target, baseline, groups } = answer;
-  const hasAccuracy = figures.some(({ name, unit }) => name === "best_accuracy" && unit === "share");
+  const hasAccuracy = figures.some(({ name, unit }) => name === BEST_ACCURACY && unit === "share");
   const compares = hasAccuracy && groups.length > 1 && groups.length <= MOST_BASELINES;
   const isChoice = figures.length > (figure ? 1 : 0);
   if (!isChoice) return <div className={styles.answerChoices}>{children}</div>;

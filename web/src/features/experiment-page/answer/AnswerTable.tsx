@@ -4,7 +4,7 @@ import type { Answer, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import styles from "./AnswerTable.module.css";
-import { placeText, secondsText, speedupText, spreadText } from "./figureText";
+import { BEST_ACCURACY, placeText, secondsText, speedupText, spreadText } from "./figureText";
 
 const MOST_ROWS = 500;
 const MOST_LINKS = 8; // runs of a group that are linked
@@ -58,7 +58,7 @@ function titlesOf(answer: Answer): string[] {
 
 /** Return whether there are accuracies and another figure. */
 function hasAccuracy({ figure, groups }: Answer): boolean {
-  return figure?.name !== "best_accuracy" && groups.some(({ accuracy }) => accuracy);
+  return figure?.name !== BEST_ACCURACY && groups.some(({ accuracy }) => accuracy);
 }
 
 interface RowProps {

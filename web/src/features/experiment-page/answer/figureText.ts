@@ -4,6 +4,7 @@ import { formatNumber, formatPercent, MISSING } from "@/shared/format/number";
 import { formatDuration, formatStepTime } from "@/shared/format/time";
 
 const MINUTE = 60;
+export const BEST_ACCURACY = "best(heldout_accuracy)"; // the name of its figure
 
 export function figureText(value: number, unit: AnswerFigure["unit"]): string {
   if (unit === "share") return formatPercent(value);

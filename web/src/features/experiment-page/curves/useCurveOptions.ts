@@ -4,7 +4,7 @@ import { changeAxis } from "@/shared/curves/axisAddress";
 import { readAxis, type XAxis } from "@/shared/curves/xAxis";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { chartSeries, HELDOUT_ACCURACY, LOSS, seriesKind, type SeriesKind } from "@/shared/series/catalog";
-import { keySeries } from "@/shared/series/keySeries";
+import { keySeries, withFirst } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { kindOf } from "../kind";
 
@@ -23,7 +23,8 @@ export function useCurveOptions(experiment: ExperimentDetail, runs: RunView[]) {
   const address = useAddress();
   const hasOwnMetrics = kindOf(experiment) !== "engine";
   const reported = new Set(runs.flatMap((run) => Object.keys(run.latest)));
-  const best = hasOwnMetrics ? keySeries(reported, reported.size) : [];
+  const ranked = hasOwnMetrics ? keySeries(reported, reported.size) : [];
+  const best = withFirst(experiment.objective?.metric, ranked);
   // a live run may report its first accuracy later, and the chart must not change meanwhile
   const hasNone = hasEnded(experiment.state) && reported.has(LOSS) && !reported.has(HELDOUT_ACCURACY);
   const first = best[0] ?? (hasNone ? LOSS : HELDOUT_ACCURACY);

@@ -1,7 +1,6 @@
 /** The table of an experiment's runs: the values of the axes, state, progress and results; the service sorts all runs. */
 import { usePollInterval } from "@/shared/api/polling";
 import type { TableRow } from "@/shared/api/types";
-import { formatShare } from "@/shared/format/number";
 import { shortened, valueText } from "@/shared/format/value";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
@@ -9,10 +8,11 @@ import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
 import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
 import { StateCell, stateText } from "@/shared/run-table/cells";
-import { figureOf, nextSort } from "@/shared/run-table/columns";
+import { type Cell, figureOf, metricOf, nextSort } from "@/shared/run-table/columns";
 import { type RunColumn, RunTable as Table } from "@/shared/run-table/RunTable";
 import { useRowSelection } from "@/shared/run-table/useRowSelection";
-import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
+import { LOSS, seriesKind } from "@/shared/series/catalog";
+import { isColumnOf, objectiveField, objectiveTitle } from "@/shared/series/objective";
 import { hasEnded } from "@/shared/state/state";
 import { type Axis, axisText, axisValue } from "../axes";
 import { kindOf } from "../kind";
@@ -36,7 +36,6 @@ const STEP: RunColumn = {
   render: (_, cell) => (typeof cell === "string" ? cell : ""),
 };
 const NUMBER = "number"; // the order without a choice
-const BEST = `best(${HELDOUT_ACCURACY})`;
 
 export function RunTable({ experiment, metrics, axes, lineStyles, selection }: Props) {
   const sort = useAddress().get("sort") || NUMBER;
@@ -67,8 +66,8 @@ export function RunTable({ experiment, metrics, axes, lineStyles, selection }: P
         every={pollInterval(!hasEnded(experiment.state))}
         selection={rows}
         onSort={(field) => {
-          const metric = field.endsWith(`(${HELDOUT_ACCURACY})`) ? HELDOUT_ACCURACY : null;
-          changeSort(nextSort(sort, field === "id" ? NUMBER : field, metric));
+          const metric = metricOf(field);
+          changeSort(nextSort(sort, field === "id" ? NUMBER : field, metric, isHigh(metric, experiment)));
         }}
         renderRun={(row) => <RunCell {...{ row, lineStyles, selection }} onPoint={point} />}
         onPoint={point}
@@ -76,6 +75,11 @@ export function RunTable({ experiment, metrics, axes, lineStyles, selection }: P
       />
     </section>
   );
+}
+
+/** Return whether the first click on the heading of a column brings its greatest value to the top. */
+function isHigh(metric: string | null, { objective }: ShownExperiment): boolean | undefined {
+  return metric !== null && metric === objective?.metric ? objective.goal === "max" : undefined;
 }
 
 function changeSort(sort: string): void {
@@ -99,8 +103,8 @@ function columnsOf(experiment: ShownExperiment, axes: Axis[], metrics: string[])
       ...{ field: "progress", title: "Progress", width: 210, isNumeric: false },
       render: (row) => <Progress row={row} />,
     },
-    ...metrics.map(metricColumn),
-    ...(metrics.includes(HELDOUT_ACCURACY) ? [bestColumn(experiment.best_accuracy)] : []),
+    ...metrics.map((name) => metricColumn(name, experiment)),
+    ...objectiveColumn(experiment, metrics),
   ];
 }
 
@@ -110,23 +114,40 @@ function shortAxisText(axis: Axis, value: unknown): string {
   return short === value ? axisText(axis, value) : valueText(short);
 }
 
-function metricColumn(name: string): RunColumn {
+function metricColumn(name: string, { objective, best }: ShownExperiment): RunColumn {
   const { title, format } = seriesKind(name);
+  const isObjective = objective?.metric === name && isColumnOf(objective, [name]);
   return {
     ...{ field: figureOf("last", name), title: name === LOSS ? "Loss" : title, width: 110, isNumeric: true },
-    render: (_, cell) => format(typeof cell === "number" ? cell : null),
+    render: (_, cell) => <Value {...{ cell, format }} best={isObjective ? best : null} />,
   };
 }
 
-/** The headline of the page is the maximum of this column, over all runs. */
-function bestColumn(best: number | null): RunColumn {
-  return {
-    ...{ field: BEST, title: "Best accuracy", width: 130, isNumeric: true },
-    render: (_, cell) => (
-      <span className={classNames(cell !== null && cell === best && styles.best)}>
-        {cell !== null && cell === best && <span className="visually-hidden">best: </span>}
-        {formatShare(typeof cell === "number" ? cell : null)}
-      </span>
-    ),
-  };
+/** Return the column with the values of the objective: the headline of the page is the best of them, over all runs. */
+function objectiveColumn({ objective, best }: ShownExperiment, metrics: string[]): RunColumn[] {
+  if (!objective || isColumnOf(objective, metrics)) return [];
+  const { format } = seriesKind(objective.metric);
+  return [
+    {
+      ...{ field: objectiveField(objective), title: objectiveTitle(objective), width: 130, isNumeric: true },
+      render: (_, cell) => <Value {...{ cell, format, best }} />,
+    },
+  ];
+}
+
+interface ValueProps {
+  cell: Cell;
+  format: (value: number | null) => string;
+  best: ShownExperiment["best"];
+}
+
+/** A value, with a mark if it is the best one of the experiment. */
+function Value({ cell, format, best }: ValueProps) {
+  const isBest = best !== null && cell === best.value;
+  return (
+    <span className={classNames(isBest && styles.best)}>
+      {isBest && <span className="visually-hidden">best: </span>}
+      {format(typeof cell === "number" ? cell : null)}
+    </span>
+  );
 }

@@ -4,7 +4,8 @@ import type { RunView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { PanelHeader } from "@/shared/panel/PanelHeader";
-import { HELDOUT_ACCURACY, LOSS, seriesKind } from "@/shared/series/catalog";
+import { LOSS, seriesKind } from "@/shared/series/catalog";
+import { isColumnOf, type Objective, objectiveTitle } from "@/shared/series/objective";
 import type { Axis } from "../axes";
 import styles from "./RunTable.module.css";
 import { type Group, groupRuns, repeatedAxis, type Spread, spreadOf } from "./spread";
@@ -12,6 +13,7 @@ import { type Group, groupRuns, repeatedAxis, type Spread, spreadOf } from "./sp
 interface Props {
   runs: RunView[];
   metrics: string[]; // the series with a column
+  objective: Objective | null;
   axes: Axis[];
 }
 
@@ -21,11 +23,11 @@ interface Figure {
   format: (value: number) => string;
 }
 
-export function SpreadTable({ runs, metrics, axes }: Props) {
+export function SpreadTable({ runs, metrics, objective, axes }: Props) {
   const over = repeatedAxis(axes);
   if (!over) return null;
   const others = axes.filter((axis) => axis !== over);
-  const figures = figuresOf(metrics);
+  const figures = figuresOf(metrics, objective);
   return (
     <section className={classNames("panel", styles.runs)} aria-label="Mean and deviation">
       <PanelHeader>
@@ -76,15 +78,15 @@ function GroupRow({ group, others, figures }: { group: Group; others: Axis[]; fi
   );
 }
 
-/** Return the figures of the columns: the newest values of series, and the best accuracy where there are accuracies. */
-function figuresOf(metrics: string[]): Figure[] {
+/** Return the figures of the columns: the newest values of series, and the values of the objective. */
+function figuresOf(metrics: string[], objective: Objective | null): Figure[] {
   const latest = metrics.map((name): Figure => {
     const { title, format } = seriesKind(name);
     return { title: name === LOSS ? "Loss" : title, of: (run) => ownValue(run.latest, name), format };
   });
-  if (!metrics.includes(HELDOUT_ACCURACY)) return latest;
-  const { format } = seriesKind(HELDOUT_ACCURACY);
-  return [...latest, { title: "Best accuracy", of: (run) => run.best_accuracy, format }];
+  if (!objective || isColumnOf(objective, metrics)) return latest;
+  const { format } = seriesKind(objective.metric);
+  return [...latest, { title: objectiveTitle(objective), of: (run) => run.objective_value, format }];
 }
 
 function spreadText(spread: Spread | null, format: Figure["format"]): string {
