@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from contract.folder.events import Points
 from contract.lifecycle.state import State
-from contract.spec.expanded import expand
+from contract.spec.expanded import expand, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from store.session import transaction
 from tests.testing.answers import experiment
@@ -127,7 +127,7 @@ def test_the_speed_of_every_run_is_the_mean_of_its_steps(
 
 
 def test_the_best_value_of_a_metric_is_a_figure_and_its_newest_value_another(both: TestClient, engine: Engine) -> None:
-    spec = ExperimentSpec.model_validate(
+    spec = read_experiment(
         {"name": "p", "base": {"kind": "program", "command": "true"}, "axes": {"parameters.lr": [0.1, 0.3]}}
     )
     with transaction(engine) as db:
