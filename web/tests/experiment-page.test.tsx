@@ -255,29 +255,6 @@ test("the table has the best accuracy of each run beside the last one, and marks
   expect(screen.getByText("best held-out accuracy").parentElement).toHaveTextContent("93.12%");
 });
 
-test("the table of a program marks the run with the best value of the objective, which the headline names", async () => {
-  const service = grid();
-  const objective = { metric: "val_loss", goal: "min", value: "best" } as const;
-  const base = { kind: "program", command: "python train.py", environment: {}, resources: {} };
-  const spec = { base, axes: {}, variants: [], name: "a sweep" } as never;
-  service.answers["GET /experiments/3"] = () =>
-    anExperiment({ spec, objective, best: { value: 0.25, run: 11 } });
-  service.answers["GET /experiments/3/runs"] = () => ({
-    items: [
-      aRun({ id: 10, latest: { val_loss: 0.5 }, objective_value: 0.375 }),
-      aRun({ id: 11, latest: { val_loss: 0.75 }, objective_value: 0.25 }),
-    ],
-    next: null,
-  });
-  openPage("/experiments/3?tab=curves");
-  const row = (await screen.findByRole("link", { name: "Run 11" })).closest("tr");
-  expect(row).toHaveTextContent(/0\.7500best: 0\.2500$/);
-  expect(screen.getByRole("link", { name: "Run 10" }).closest("tr")).toHaveTextContent(/0\.50000\.3750$/);
-  expect(screen.getByText("best val_loss").parentElement).toHaveTextContent("0.2500");
-  await userEvent.click(screen.getByRole("button", { name: /Best val_loss/ }));
-  expect(window.location.search).toContain("sort=min%28val_loss%29");
-});
-
 test("the legend of a long axis has a few values with runs, and the others on request", async () => {
   const service = grid();
   const values = Array.from({ length: 150 }, (_, number) => number + 1);
