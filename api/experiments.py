@@ -6,9 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from api.database import Reading, Writing
+from api.errors import Conflict
 from api.http.bodies import describe_body, document_of
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.orders import error_of, folders_of, granted
@@ -69,6 +71,8 @@ from store.steps.transitions import stop_waiting
 from store.tables import Experiment, Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
+CARRIED_OUT = "a request with this Idempotency-Key is being carried out: send it again"
+CHANGED = "what the experiment names has changed meanwhile: send the request again"
 BODY = describe_body(ExperimentSpec, "The experiment, as JSON or YAML.")
 
 
@@ -102,7 +106,10 @@ def create_experiment(
         if refused := acceptance.find_refusal(db, new, asked):
             raise error_of(refused)
         return JSONResponse(experiment_draft(new).model_dump(mode="json"))
-    accepted = granted(acceptance.store(db, new, asked))
+    try:
+        accepted = granted(acceptance.store(db, new, asked))
+    except IntegrityError as error:
+        raise Conflict(CARRIED_OUT if idempotency_key else CHANGED) from error
     return Created(id=accepted.experiment_id, runs=accepted.run_ids, warnings=accepted.warnings)
 
 

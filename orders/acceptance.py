@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Engine
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from contract.differences import is_same
@@ -82,7 +81,8 @@ def find_refusal(db: Session, experiment: Expanded, asked: Request) -> Refused |
 def store(db: Session, experiment: Expanded, asked: Request) -> Accepted | Refused:
     """Store an experiment that `check` returned, with one queued run per point; a repeated key is carried out once.
 
-    A search has no runs yet, and a workflow only those of steps that need no other one.
+    A search has no runs yet, and a workflow only those of steps that need no other one. Raise IntegrityError where
+    another transaction stores an experiment of this key at once, or takes away what the experiment names.
     """
     if refused := _check_step(experiment.spec, asked.from_step):
         return refused
@@ -93,18 +93,15 @@ def store(db: Session, experiment: Expanded, asked: Request) -> Accepted | Refus
     if asked.origin is not None and not experiments.is_present(db, asked.origin):
         return no_experiment(asked.origin)
     carried_out = with_descendants(experiment.spec.steps, asked.from_step) if asked.from_step is not None else ()
-    try:
-        experiment_id, run_ids = runs.create(
-            db,
-            experiment,
-            key=asked.key,
-            owner=asked.owner,
-            origin_id=asked.origin,
-            force=asked.force,
-            carried_out=carried_out,
-        )
-    except IntegrityError:
-        return conflict("a request with this Idempotency-Key is being carried out: send it again")
+    experiment_id, run_ids = runs.create(
+        db,
+        experiment,
+        key=asked.key,
+        owner=asked.owner,
+        origin_id=asked.origin,
+        force=asked.force,
+        carried_out=carried_out,
+    )
     return Accepted(experiment_id, run_ids, find_warnings(experiment))
 
 

@@ -118,7 +118,7 @@ def summaries(db: Session, ids: Sequence[int]) -> dict[int, Summary]:
         steps[experiment][0] += step
         steps[experiment][1] += total
     series, open_steps, found = _series_of_first_runs(db, ids), count_open(db, ids), searches.counts(db, ids)
-    diverged, objectives = _diverged(db, ids), objectives_of(db, ids, series)
+    diverged, objectives = _diverged(db, ids), objectives_of(db, ids)
     bests = best_runs(db, objectives)
     return {
         id_: Summary(

@@ -51,7 +51,7 @@ class Expanded:
 
         Of a step whose runs are known later it is a sample, with values of the right types for references.
         """
-        steps = self.spec.steps
+        steps = with_objective(self.spec.steps, self.spec.objective)
         largest = max(steps, key=lambda step: (step.size is None, step.size or 0))
         known = self.points_of_steps()[steps.index(largest)]
         if known:

@@ -111,7 +111,7 @@ class ExperimentSpec(Spec):
         """Return one step of a workflow as an experiment of its own."""
         step = next(step for step in self.steps if step.name == name)
         fields = {field: getattr(step, field) for field in OF_ONE_STEP}
-        return self.model_construct(name=f"{self.name}: {name}", base=None, objective=step.objective, **fields)
+        return self.model_construct(name=f"{self.name}: {name}", base=None, objective=step.own_objective, **fields)
 
     @model_validator(mode="before")
     @classmethod

@@ -8,10 +8,12 @@ values are read from the figures.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, func, select, update
+from sqlalchemy import and_, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from contract.objective import StoredObjective, objective_by_names
+from store import changes
+from store.locks import lock_runs
 from store.metrics.figures import Figure, figure_of
 from store.metrics.series import parts_of
 from store.tables import Experiment, Run
@@ -36,11 +38,11 @@ def column_of(objective: StoredObjective | None) -> dict[str, Any] | None:
     return None if objective is None else objective.model_dump(mode="json")
 
 
-def objectives_of(db: Session, ids: Iterable[int], names: Mapping[int, Sequence[str]] | None = None) -> Objectives:
-    """Return the objectives of experiments; `names`: the metrics of their first runs, if they are known already."""
+def objectives_of(db: Session, ids: Iterable[int]) -> Objectives:
+    """Return the objectives of experiments."""
     stored = _stored(db, set(ids))
     open_ = [id_ for id_, one in stored.items() if one is None or one.is_default]
-    reported = _names_of_first_runs(db, open_) if names is None else names
+    reported = _first_names(db, open_)
     found = {id_: objective_by_names(one, reported.get(id_, ())) for id_, one in stored.items()}
     own = {id_ for id_, one in found.items() if one is not None and one == stored[id_]}
     return Objectives({id_: one for id_, one in found.items() if one is not None}, own)
@@ -52,11 +54,16 @@ def read_objective(db: Session, experiment_id: int) -> StoredObjective | None:
 
 
 def best_runs(db: Session, objectives: Objectives) -> dict[int, Best]:
-    """Return the best run of each experiment that has a value, of equal ones the first: one statement per metric."""
+    """Return the best run of each experiment, of equal ones the first, without runs that a person left out."""
     own = [id_ for id_ in objectives.by_id if id_ in objectives.stored]
     high = {id_ for id_ in own if objectives.by_id[id_].maximizes}
     found = {**_best_of_rows(db, high, func.max), **_best_of_rows(db, set(own) - high, func.min)}
-    for one, ids in _by_metric(objectives, objectives.by_id.keys() - set(own)).items():
+    # the row of a run that a person left out of the answer is not in the index: such runs are few
+    best_ids = [one.run_id for one in found.values()]
+    left_out = set(db.scalars(select(Run.id).where(Run.id.in_(best_ids), Run.left_out.is_not(None))))
+    again = {id_ for id_, one in found.items() if one.run_id in left_out}
+    found = {id_: one for id_, one in found.items() if id_ not in again}
+    for one, ids in _by_metric(objectives, (objectives.by_id.keys() - set(own)) | again).items():
         found |= _best_of_figures(db, one, ids)
     return found
 
@@ -99,6 +106,8 @@ def copy_values(db: Session, run_ids: Collection[int]) -> None:
 def change_objective(db: Session, experiment: Experiment, objective: StoredObjective) -> None:
     """Give an experiment another objective, and its runs their values of it."""
     experiment.objective = column_of(objective)
+    # a statement of its own: the next one sees what those who held the runs have stored
+    changes.record_runs(db, lock_runs(db, Run.experiment_id == experiment.id))
     value = select(figure_of(objective)).where(Figure.run_id == Run.id, Figure.name == objective.metric)
     mine = update(Run).where(Run.experiment_id == experiment.id)
     db.execute(mine.values(objective_value=value.scalar_subquery()).execution_options(synchronize_session=False))
@@ -127,6 +136,7 @@ def _best_of_figures(db: Session, one: StoredObjective, ids: Collection[int]) ->
     place = func.row_number().over(partition_by=Run.experiment_id, order_by=(order, Run.id)).label("place")
     query = select(Run.experiment_id, Run.id, value.label("value"), place).join(Figure, Figure.run_id == Run.id)
     mine = (Run.experiment_id.in_(ids), Run.deleted_at.is_(None), Figure.name == one.metric, value.is_not(None))
+    mine = (*mine, Run.left_out.is_(None))
     ranked = query.where(*mine).subquery()
     rows = db.execute(select(ranked).where(ranked.c.place == 1))
     return {row.experiment_id: Best(row.value, row.id) for row in rows}
@@ -146,6 +156,13 @@ def _by_metric(objectives: Objectives, ids: Iterable[int]) -> dict[StoredObjecti
     return found
 
 
-def _names_of_first_runs(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:
-    first = select(Run.experiment_id, Run.latest).where(Run.experiment_id.in_(ids), Run.number == 0)
-    return {row[0]: list(row[1]) for row in db.execute(first)}
+def _first_names(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the metrics of the first run of each experiment that has reported any: nearly always the run 0."""
+    query = select(Run.experiment_id, Run.latest)
+    first = query.where(Run.experiment_id.in_(ids), Run.number == 0, Run.deleted_at.is_(None))
+    found = {row[0]: list(row[1]) for row in db.execute(first)}
+    others = [id_ for id_ in ids if not found.get(id_)]
+    mine = (Run.experiment_id.in_(others), Run.deleted_at.is_(None), exists().where(Figure.run_id == Run.id))
+    ends = select(func.min(Run.id)).where(*mine).group_by(Run.experiment_id)
+    later = db.execute(query.where(Run.id.in_(ends))) if others else ()
+    return found | {row[0]: list(row[1]) for row in later}

@@ -11,7 +11,7 @@ from contract.folder.events import Points
 from contract.lifecycle.state import State
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables import Run, now
 from tests.testing.api import post
 from tests.testing.stored_runs import TO_RUNNING, move
 
@@ -111,6 +111,25 @@ def test_a_wrong_objective_is_refused_with_the_field(client: TestClient, text: s
     assert refused.status_code == 422
     (issue,) = refused.json()["errors"]
     assert (issue["path"], words in issue["message"]) == (path, True), issue
+
+
+@pytest.mark.parametrize("objective", ["objective: {metric: val_loss}\n", ""])
+def test_a_run_that_a_person_left_out_is_not_the_best_one(both: TestClient, engine: Engine, objective: str) -> None:
+    number = seed(both, engine, objective)
+    first = both.get(f"/api/v1/experiments/{number}").json()["best"]["run"]
+    both.patch(f"/api/v1/runs/{first}", json={"left_out": "wrong data"})
+    assert both.get(f"/api/v1/experiments/{number}").json()["best"]["run"] == first + 1
+    both.patch(f"/api/v1/runs/{first + 1}", json={"left_out": "wrong data"})
+    assert both.get(f"/api/v1/experiments/{number}").json()["best"] is None
+
+
+def test_without_the_first_run_the_metrics_of_the_next_one_decide(both: TestClient, engine: Engine) -> None:
+    number = seed(both, engine)
+    first = both.get(f"/api/v1/experiments/{number}").json()["best"]["run"]
+    with transaction(engine) as db:
+        db.get_one(Run, first).deleted_at = now()
+    found = both.get(f"/api/v1/experiments/{number}").json()
+    assert (found["objective"]["metric"], found["best"]) == ("val_acc", {"value": 0.8, "run": first + 1})
 
 
 def test_a_stored_experiment_gets_another_objective(both: TestClient, engine: Engine) -> None:

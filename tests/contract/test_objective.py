@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from contract.objective import ACCURACY, StoredObjective, objective_by_names, stored_objective
+from contract.spec.expanded import read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.objective import Objective
 from contract.validation import issues_of
@@ -110,9 +111,26 @@ def test_the_steps_of_a_workflow_have_its_objective_unless_they_say_another() ->
     use = {"name": "use", "base": {**PROGRAM, "command": "run {steps.train.best.folder}"}}
     of_all = {"metric": "val_loss"}
     for fields, of_step in (({"objective": of_all}, {}), ({}, {"objective": of_all}), ({}, {"best_by": "quux"})):
-        made = ExperimentSpec.model_validate({"name": "w", "steps": [{**train, **of_step}, use], **fields})
-        assert made.is_workflow
+        made = read_experiment({"name": "w", "steps": [{**train, **of_step}, use], **fields})
+        assert made.spec.is_workflow
+        wide = {**use, "axes": {"parameters.seed": [0, 1, 2]}}
+        assert read_experiment({"name": "w", "steps": [{**train, **of_step}, wide], **fields}).example_run()
     with pytest.raises(ValidationError, match="set its objective"):
-        ExperimentSpec.model_validate({"name": "w", "steps": [train, use]})
+        read_experiment({"name": "w", "steps": [train, use]})
+
+
+def test_a_workflow_has_the_only_objective_of_its_steps_and_each_step_its_own() -> None:
+    steps = [{"name": "prepare", "base": PROGRAM}, {"name": "train", "base": PROGRAM, "best_by": "val_loss"}]
+    made = ExperimentSpec.model_validate({"name": "w", "steps": steps})
+    assert (found := stored_objective(made)) is not None
+    assert (found.metric, found.goal, found.is_default) == ("val_loss", "min", False)
+    assert made.of_step("train").objective == Objective(metric="val_loss", goal="min")
+    assert made.of_step("prepare").objective is None
+    both = [*steps, {"name": "more", "base": PROGRAM, "objective": {"metric": "val_acc"}}]
+    assert stored_objective(ExperimentSpec.model_validate({"name": "w", "steps": both})) is None
+
+
+def test_a_step_has_no_two_objectives() -> None:
+    train = {"name": "train", "base": BASE, "best_by": "x", "objective": {"metric": "val_loss"}}
     with pytest.raises(ValidationError, match="either `best_by` or `objective`"):
-        ExperimentSpec.model_validate({"name": "w", "steps": [{**train, "best_by": "x", "objective": of_all}, use]})
+        ExperimentSpec.model_validate({"name": "w", "steps": [train]})

@@ -78,9 +78,12 @@ class StepSpec(Spec):
     @property
     def best_objective(self) -> Objective | None:
         """By what the best run is chosen where a reference names no metric; None if nothing says it."""
-        if self.best_by is not None:
-            return best_value_of(self.best_by)
-        return self.objective or (best_value_of(HELDOUT_ACCURACY) if self.is_engine else None)
+        return self.own_objective or (best_value_of(HELDOUT_ACCURACY) if self.is_engine else None)
+
+    @property
+    def own_objective(self) -> Objective | None:
+        """The objective that the step says."""
+        return self.objective if self.best_by is None else best_value_of(self.best_by)
 
     @property
     def grid(self) -> Grid:
@@ -136,6 +139,6 @@ def with_objective(steps: Sequence[StepSpec], objective: Objective | None) -> li
     """Return the steps of a workflow, those that have no objective of their own with the workflow's."""
     if objective is None:
         return list(steps)
-    has_none = [step.best_by is None and step.objective is None for step in steps]
+    has_none = [step.own_objective is None for step in steps]
     given = {"objective": objective}
     return [step.model_copy(update=given) if bare else step for step, bare in zip(steps, has_none, strict=True)]
