@@ -192,7 +192,7 @@ export interface paths {
         head?: never;
         /**
          * Patch Experiment
-         * @description Change the labels of an experiment; its spec stays as it was submitted.
+         * @description Change the labels or the objective of an experiment; its spec stays as it was submitted.
          */
         patch: operations["patch_experiment"];
         trace?: never;
@@ -2700,24 +2700,6 @@ export interface components {
             epoch: number;
         };
         /**
-         * BestValue
-         * @description The best value of an experiment's objective.
-         */
-        BestValue: {
-            /**
-             * Run
-             * @description Id of the run that has it; of several runs the first one.
-             * @example 42
-             */
-            run: number;
-            /**
-             * Value
-             * @description The value.
-             * @example 0.41
-             */
-            value: number;
-        };
-        /**
          * BestOutputs
          * @description The outputs of the best runs of the experiment remain, once all runs of the experiment have ended.
          */
@@ -2764,6 +2746,24 @@ export interface components {
              * Value
              * @description Its value.
              * @example 0.983
+             */
+            value: number;
+        };
+        /**
+         * BestValue
+         * @description The best value of an experiment's objective.
+         */
+        BestValue: {
+            /**
+             * Run
+             * @description Id of the run that has it; of several runs the first one.
+             * @example 42
+             */
+            run: number;
+            /**
+             * Value
+             * @description The value.
+             * @example 0.41
              */
             value: number;
         };
@@ -7927,9 +7927,10 @@ export interface components {
             /**
              * Goal
              * @description Whether the least or the greatest value is the best one; null: as the name of the metric says.
+             * @default null
              * @example min
              */
-            goal?: ("min" | "max") | null;
+            goal: ("min" | "max") | null;
             /**
              * Metric
              * @description Name of the metric that counts.
@@ -11049,17 +11050,17 @@ export interface components {
              */
             number: number;
             /**
-             * Points Removed At
-             * @description When the service removed the points of this old run; null: all points are stored.
-             * @example 2026-11-23T08:00:00Z
-             */
-            points_removed_at: string | null;
-            /**
              * Objective Value
              * @description The run's value of the objective of its experiment; null: it has reported none, or there is no objective.
              * @example 0.41
              */
             objective_value: number | null;
+            /**
+             * Points Removed At
+             * @description When the service removed the points of this old run; null: all points are stored.
+             * @example 2026-11-23T08:00:00Z
+             */
+            points_removed_at: string | null;
             /**
              * Ran S
              * @description Seconds for which its ended attempts ran, each from its start to its end, as the job measured, else as its
