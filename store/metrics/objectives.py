@@ -136,8 +136,7 @@ def _best_of_figures(db: Session, one: StoredObjective, ids: Collection[int]) ->
     place = func.row_number().over(partition_by=Run.experiment_id, order_by=(order, Run.id)).label("place")
     query = select(Run.experiment_id, Run.id, value.label("value"), place).join(Figure, Figure.run_id == Run.id)
     mine = (Run.experiment_id.in_(ids), Run.deleted_at.is_(None), Figure.name == one.metric, value.is_not(None))
-    mine = (*mine, Run.left_out.is_(None))
-    ranked = query.where(*mine).subquery()
+    ranked = query.where(*mine, Run.left_out.is_(None)).subquery()
     rows = db.execute(select(ranked).where(ranked.c.place == 1))
     return {row.experiment_id: Best(row.value, row.id) for row in rows}
 

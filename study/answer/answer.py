@@ -7,7 +7,7 @@ from contract.api.answer import Answer, AnswerFigure, LeftOutRun
 from contract.api.responses import RunView
 from contract.lifecycle.state import ENDED, State
 from contract.metric_names import HELDOUT_ACCURACY
-from contract.objective import StoredObjective, stored_objective
+from contract.objective import StoredObjective
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.absent import without_figure
@@ -54,20 +54,16 @@ def find_answer(
 ) -> Answer:
     """Return the answer; runs without `measures` have neither a step time nor a time to the target.
 
-    `samples_per_s`: the mean samples per second of the steps of each run that has some.
-    `best_values`: is called for the held-out accuracy, and for the metric of which the answer shows the best value.
-    `objective`: of the experiment, if it is another one than that of its spec.
+    `samples_per_s`: the mean samples per second of the steps of each run that has some. `best_values` is called for the
+    held-out accuracy and the metric of which the answer shows the best value; `objective`: if it is not that of the spec.
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
-    left_out = [LeftOutRun(run=run.id, reason=run.left_out) for run in runs if run.left_out is not None]
-    kept = [run for run in runs if run.left_out is None]
-    runs = [run for run in kept if run.archived_at is None] or kept
-    over, unfinished = repeated_field(runs), sum(run.state not in ENDED for run in runs)
-    question = question_of(spec, objective or stored_objective(spec))
-    layout = lay_out(axes := find_axes(spec, runs, over))
+    left_out, kept, runs = _parted(runs)
+    unfinished, question = sum(run.state not in ENDED for run in runs), question_of(spec, objective)
+    layout = lay_out(axes := find_axes(spec, runs, over := repeated_field(runs)))
     sound = [run for run in runs if run.diverged is None]
-    known = Known(measures, samples_per_s, {}, choice.target, accuracies=best_values(HELDOUT_ACCURACY, True))
-    known = _with_trials(sound, known)
+    accuracies = best_values(HELDOUT_ACCURACY, True)
+    known = _with_trials(sound, Known(measures, samples_per_s, {}, choice.target, accuracies=accuracies))
     figures = find_figures(sound, known, question)
     figure = _asked_figure(figures, choice.figure) or choose_figure(figures, axes, layout.picture, question)
     known, grouped = replace(known, best=_best_of(figure, known, best_values)), group_runs(runs, layout)
@@ -92,6 +88,13 @@ def find_answer(
         unfinished=unfinished,
         notes=[*joined_notes(layout.x, layout.y), *_remarks(speeds)][:MOST_NOTES],
     )
+
+
+def _parted(runs: Sequence[RunView]) -> tuple[list[LeftOutRun], list[RunView], list[RunView]]:
+    """Return the runs that people left out, the others, and those of them that are not archived, unless all are."""
+    left_out = [LeftOutRun(run=run.id, reason=run.left_out) for run in runs if run.left_out is not None]
+    kept = [run for run in runs if run.left_out is None]
+    return left_out, kept, [run for run in kept if run.archived_at is None] or kept
 
 
 def _speeds(groups: Sequence[Sequence[RunView]], known: Known, over: str | None, baseline: int | None) -> list[Speed]:

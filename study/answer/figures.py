@@ -24,7 +24,7 @@ from contract.metric_names import (
     TIME_DETAILS,
     is_secondary,
 )
-from contract.objective import StoredObjective
+from contract.objective import StoredObjective, stored_objective
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.program.run import ProgramSpec
 from contract.spec.recorded.run import RecordedExperiment
@@ -68,8 +68,12 @@ class Question:
 
 
 def question_of(spec: ExperimentSpec | RecordedExperiment, objective: StoredObjective | None) -> Question:
-    """Return the metric of the objective that somebody has chosen, and whose names the series of the runs have."""
+    """Return the metric of the objective that somebody has chosen, and whose names the series of the runs have.
+
+    `objective`: of the experiment, if it is another one than that of its spec.
+    """
     is_program = not isinstance(spec, ExperimentSpec) or isinstance(spec.base, ProgramSpec)
+    objective = objective or stored_objective(spec)
     if objective is None or objective.is_default:
         return Question(is_program=is_program)
     return Question(objective.metric, objective.maximizes, objective.value == "best", is_program)

@@ -64,13 +64,9 @@ def run(
     snapshot_mb: SnapshotMb = MAX_MB,
     as_yaml: options.Print = False,
 ) -> None:
-    """Submit COMMAND; with --sweep each value is a run, which gets it as {NAME} in COMMAND.
-
-    The runs use a snapshot of this folder, as it is now.
-    """
+    """Submit COMMAND with a snapshot of this folder; with --sweep each value is a run, which has it as {NAME}."""
     document = _document(words, locals())
-    for line in _notes(document):
-        print(f"note: {line}", file=sys.stderr)
+    sys.stderr.writelines(f"note: {line}\n" for line in _notes(document))
     if as_yaml:
         print(write_yaml(document), end="")
     else:

@@ -24,7 +24,9 @@ def answer_of(objective: dict[str, Any] | None) -> Answer:
     runs = [a_run(number, values, None, latest=latest) for number, (values, _) in enumerate(expand(spec).points)]
 
     def best_values(name: str, is_highest: bool) -> dict[int, float]:
-        return {} if name == "heldout_accuracy" else {one: -loss if is_highest else loss for one, loss in LOSSES.items()}
+        return (
+            {} if name == "heldout_accuracy" else {one: -loss if is_highest else loss for one, loss in LOSSES.items()}
+        )
 
     return find_answer(spec, runs, {}, Choice(), best_values=best_values)
 
@@ -39,9 +41,7 @@ def answer_of(objective: dict[str, Any] | None) -> Answer:
         (None, "best(val_acc)", True),
     ],
 )
-def test_the_figure_of_an_answer_is_the_objective(
-    objective: dict[str, Any] | None, figure: str, is_high: bool
-) -> None:
+def test_the_figure_of_an_answer_is_the_objective(objective: dict[str, Any] | None, figure: str, is_high: bool) -> None:
     found = answer_of(objective).figure
     assert found
     assert (found.name, found.higher_is_better) == (figure, is_high)

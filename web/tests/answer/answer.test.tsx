@@ -147,7 +147,7 @@ test("a choice of the reader is asked of the service and stands in the address",
   await userEvent.selectOptions(screen.getByLabelText("Baseline"), "torus");
   await waitFor(() => {
     expect(service.requests).toContain(
-      "GET /experiments/3/answer?figure=best%28heldout_accuracy%29&target=0.955&baseline=1",
+      "GET /experiments/3/answer?figure=best(heldout_accuracy)&target=0.955&baseline=1",
     );
   });
   expect(window.location.search).toBe("?figure=best%28heldout_accuracy%29&target=95.5&baseline=1");

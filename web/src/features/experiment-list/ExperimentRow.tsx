@@ -61,7 +61,7 @@ export function ExperimentRow({ experiment, filter }: Props) {
 
 /** The best value of the objective, else the name of the curve. */
 function Best({ experiment, series }: { experiment: ExperimentView; series: string }) {
-  const { best, objective } = experiment;
+  const { best } = experiment;
   const isAccuracy = series === HELDOUT_ACCURACY;
   const { format, title } = seriesKind(series);
   return (
@@ -74,16 +74,19 @@ function Best({ experiment, series }: { experiment: ExperimentView; series: stri
         title={isAccuracy ? undefined : title}
       >
         {" "}
-        {isAccuracy
-          ? best === null
-            ? hasEnded(experiment.state)
-              ? "no metric reported"
-              : "no metric yet"
-            : `${objective?.value ?? "best"} held-out`
-          : `${best && objective ? `${objective.value} ` : ""}${title}`}
+        {isAccuracy ? accuracyText(experiment) : objectiveText(experiment, title)}
       </span>
     </p>
   );
+}
+
+function accuracyText({ best, objective, state }: ExperimentView): string {
+  if (best) return `${objective?.value ?? "best"} held-out`;
+  return hasEnded(state) ? "no metric reported" : "no metric yet";
+}
+
+function objectiveText({ best, objective }: ExperimentView, title: string): string {
+  return best && objective ? `${objective.value} ${title}` : title;
 }
 
 /** The project, the owner and the tags; a click limits the list to them. */
