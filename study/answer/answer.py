@@ -55,7 +55,7 @@ def find_answer(
     """Return the answer; runs without `measures` have neither a step time nor a time to the target.
 
     `samples_per_s`: the mean samples per second of the steps of each run that has some. `best_values` is called for the
-    held-out accuracy and the metric of which the answer shows the best value; `objective`: if it is not that of the spec.
+    held-out accuracy and the metric of which the answer shows the best value; `objective`: if not of the spec.
     Raise ValueError for a figure that no run has, or a baseline that is no group.
     """
     left_out, kept, runs = _parted(runs)

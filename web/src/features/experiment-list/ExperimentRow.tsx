@@ -66,13 +66,8 @@ function Best({ experiment, series }: { experiment: ExperimentView; series: stri
   const { format, title } = seriesKind(series);
   return (
     <p className={styles.experimentBest}>
-      {(best !== null || isAccuracy) && (
-        <span className={styles.accuracy}>{format(best && best.value)}</span>
-      )}
-      <span
-        className={classNames("small muted", styles.metricName)}
-        title={isAccuracy ? undefined : title}
-      >
+      {(best !== null || isAccuracy) && <span className={styles.accuracy}>{format(best && best.value)}</span>}
+      <span className={classNames("small muted", styles.metricName)} title={isAccuracy ? undefined : title}>
         {" "}
         {isAccuracy ? accuracyText(experiment) : objectiveText(experiment, title)}
       </span>
