@@ -39,7 +39,8 @@ def test_a_goal_without_an_objective_is_refused(call: Call, option: tuple[str, s
     assert f"{option[0]}: the option needs --objective METRIC" in refused.err
 
 
-def test_a_metric_whose_name_says_nothing_is_refused_with_the_field(site: Site, call: Call) -> None:
+@pytest.mark.usefixtures("client")
+def test_a_metric_whose_name_says_nothing_is_refused_with_the_field(call: Call) -> None:
     refused = call("run", "--no-snapshot", "--objective", "quux", "--", "python", "t.py")
     assert refused.code != 0
     assert "objective.goal: the name 'quux' does not say whether higher or lower is better" in refused.err
