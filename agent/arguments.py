@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from agent.attempt import run_attempt
-from agent.packed import run_packed
 from agent.program.command import WORKER
 from agent.ranks import guard
 from agent.worker import run_worker
+from runfiles.packed import run_packed
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import claim, names, whole_file
+from . import claim, exit_status, names, whole_file
 from .regular_file import read_bytes, read_text
 
 MAX_BYTES = 1 << 20  # of a file in `attempts`, which the program can replace
@@ -28,6 +28,11 @@ class JobFolder:
     def events(self) -> Path:
         """The file of events."""
         return self.path / names.EVENTS
+
+    @property
+    def log(self) -> Path:
+        """The file with the output of all ranks."""
+        return self.path / names.LOG
 
     def claim(self, attempt: int, job: str) -> str:
         """Claim `attempt` for `job` unless another job holds the attempt; return the job that holds the attempt."""
@@ -60,6 +65,18 @@ class JobFolder:
         """Renew the modification time of a file in `attempts`, or create the file."""
         with _opened(self.attempts, os.O_NOFOLLOW) as parent:
             whole_file.touch(parent, name)
+
+    def read_end_request(self, attempt: int) -> str | None:
+        """Return the request to end an attempt in a shared job: TERM (save and end), KILL (end at once), or None."""
+        return self.read(names.name_of(attempt, names.REQUEST))
+
+    def write_part_exit(self, attempt: int, status: int) -> None:
+        """Store the exit status of an attempt in a shared job, unless one is stored."""
+        self.write_exclusive(names.name_of(attempt, names.EXIT), str(status))
+
+    def read_part_exit(self, attempt: int) -> int | None:
+        """Return the exit status of an attempt in a shared job, None before its end."""
+        return exit_status.in_text(self.read(names.name_of(attempt, names.EXIT)) or "")
 
     def read(self, name: str) -> str | None:
         """Return the text of a file in `attempts`; None if it cannot be read, or is a link, a FIFO or too large."""

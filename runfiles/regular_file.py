@@ -18,6 +18,17 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
     return os.fdopen(descriptor, "rb")
 
 
+def open_for_append(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a regular file at its end, unbuffered, and make it if it is absent; raise OSError for everything else."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "no regular file", os.fspath(path))
+    os.set_blocking(descriptor, True)  # a child process that inherits the file may expect that
+    return os.fdopen(descriptor, "ab", buffering=0)
+
+
 def read_text(path: str | os.PathLike[str], max_bytes: int) -> str:
     """Return the text of a regular file; raise OSError for a link or a larger file, and UnicodeDecodeError."""
     return read_bytes(path, max_bytes).decode("utf-8")

@@ -66,12 +66,6 @@ class ArrayFolder:
         self.path.mkdir(exist_ok=True)
 
 
-def read_members(task: Path) -> dict[int, RunFolder]:
-    """Return the folders of the runs that a task carries out, by member number; empty while no link is visible."""
-    found = [path for path in task.glob("*") if path.name.isdecimal()]
-    return {int(path.name): RunFolder(path) for path in sorted(found, key=lambda path: int(path.name))}
-
-
 def _sync(folder: int) -> None:
     try:
         os.fsync(folder)

@@ -24,7 +24,7 @@ from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.volume.chunk_states import ChunkStates
 from contract.spec.any_run import AnyRun
 from contract.spec.run import RunSpec
-from runfiles import claim, names
+from runfiles import claim, exit_status, names
 
 CLAIM_VISIBLE_S, UNREADABLE = claim.VISIBLE_S, claim.UNREADABLE
 ABANDONED = "nobody: its submission was given up"  # holder of an attempt that no job may carry out
@@ -33,7 +33,6 @@ ABANDONED = "nobody: its submission was given up"  # holder of an attempt that n
 SMALL_BYTES = 1 << 16  # a claim, a request, an exit code
 RECORD_BYTES = 1 << 22  # a spec, the choices of `auto`, the bindings, the roster
 EVENTS, TIMES, LOG, POINTS = names.EVENTS, "times.csv", names.LOG, "points"
-EXIT_CODES = range(-255, 256)  # negative: a signal
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -226,10 +225,9 @@ class RunFolder:
     def read_part_exit(self, attempt: int) -> int | None:
         """Return the exit code of an attempt in a shared job, None before its end."""
         try:
-            status = int(self._read_attempt_file(attempt, names.EXIT))
-        except (FileNotFoundError, UnreadableFileError, ValueError):  # NFS may show a new file as empty at first
+            return exit_status.in_text(self._read_attempt_file(attempt, names.EXIT))
+        except (FileNotFoundError, UnreadableFileError):
             return None
-        return status if status in EXIT_CODES else None
 
     def write_roster(self, attempt: int, roster: RankRoster) -> None:
         """Store the hosts and clock offsets of the attempt's ranks."""

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from contract.folder.array_folder import read_members
 from contract.folder.events import Failed, Started
 from contract.folder.run_folder import ABANDONED, RunFolder
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.job_end import EndKind
 from contract.lifecycle.reason import Begun, JobEnded, Retried
 from contract.lifecycle.state import State
+from runfiles.packed import read_members
 from scheduler.clusters.cluster import ArrayRequest, JobRequest, NoAnswerError, gone
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from contract.folder.array_folder import read_members
 from contract.folder.run_folder import RunFolder
 from lab.fake_slurm import programs
 from lab.fake_slurm.commands import execute
 from lab.fake_slurm.errors import SlurmError
 from lab.fake_slurm.state import ClusterState, Job, Settings
 from runfiles.claim import ClaimRefused, claim_attempt
+from runfiles.packed import read_members
 from scheduler.clusters.cluster import RateLimitedError
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import CommandResult, Commands
@@ -75,4 +75,5 @@ def _target(stage: ClusterState, job: Job) -> tuple[list[RunFolder], int]:
     (line,) = [line for line in script.splitlines() if " -m trainers" in line]
     words: Sequence[str] = re.split(r" -m trainers(?:\.packed_runs)? ", line)[1].split()
     path = Path(words[0].replace("$SLURM_ARRAY_TASK_ID", str(job.task)))
-    return list(read_members(path).values()) if ".packed_runs" in line else [RunFolder(path)], int(words[2])
+    paths = [member.path for member in read_members(path).values()] if ".packed_runs" in line else [path]
+    return [RunFolder(path) for path in paths], int(words[2])

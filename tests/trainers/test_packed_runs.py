@@ -12,14 +12,15 @@ import pytest
 
 from contract.folder.array_folder import ArrayFolder
 from contract.folder.run_folder import RunFolder
+from runfiles import packed as packed_runs
 from tests.testing.servers import wait_for
 from tests.testing.specs import Experiment
-from trainers import packed_runs
 
 # replaces srun: handles USR2 and TERM, and writes that it has started
 WORKS = "trap 'exit 4' USR2; trap 'exit 137' TERM; touch {}/began; while true; do sleep 0.05; done"
 
-HASTY = "from trainers import packed_runs as p; p.POLL_S, p.JOB_END_WAIT_S = 0.1, 0.5; p.main()"
+HASTY = "from runfiles import packed as p; from trainers import packed_runs; "
+HASTY += "p.POLL_S, p.JOB_END_WAIT_S = 0.1, 0.5; packed_runs.main()"
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 The job of an engine run runs `python -m trainers FOLDER --attempt N`, the job of a program the agent, and no job runs a
 pickle of submitit's: submitit gives the pickle its final name only after sbatch has returned, so a worker that dies in
 between would leave the job without its pickle. Slurm stores a copy of the script itself. A job that several runs share
-requests the resources of all of them, and a packer (trainers/packed_runs.py, agent/packed.py) starts one srun step for
-each run.
+requests the resources of all of them, and a packer (runfiles/packed.py) starts one srun step for each run.
 """
 
 import re

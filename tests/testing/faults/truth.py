@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import httpx
 import psutil
 
-from contract.folder.array_folder import ArrayFolder, read_members
+from contract.folder.array_folder import ArrayFolder
 from contract.folder.job_identity import JOB_NAME_VARIABLE, local_job_id
 from contract.folder.run_folder import RunFolder
+from runfiles.packed import read_members
 from tests.testing.faults.audit import events
 from tests.testing.service import Service
 

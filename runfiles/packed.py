@@ -1,4 +1,4 @@
-"""Several runs in one Slurm job, one job step each; trainers/packed_runs.py does the same for engine runs.
+"""Several runs in one Slurm job, one job step each: this program runs on the job's first host, and starts the steps.
 
 The folder of the task lists the runs' folders. A request to end a run is a file in its folder (attempts/N.stop); the
 exit status of its job step is written to attempts/N.end, unless Slurm ends the whole job: then Slurm's answer counts
@@ -15,7 +15,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.folder.run_folder import RunFolder
+from .job_folder import JobFolder
+from .job_name import MEMBER_VARIABLE
+from .regular_file import open_for_append
 
 POLL_S = 1.0
 JOB_END_WAIT_S = 3.0  # after a failed step: if Slurm were ending the job, SIGTERM would arrive in this time
@@ -28,9 +30,9 @@ COMMAND_NOT_FOUND = 127  # the exit status of a shell for a command that cannot 
 class PackedRun:
     """One run of a shared job, and the srun process of its job step."""
 
-    def __init__(self, folder: RunFolder, attempt: int) -> None:
+    def __init__(self, folder: JobFolder, attempt: int) -> None:
         self.folder, self.attempt = folder, attempt
-        self.is_written = bool(folder.read(f"{attempt}.end"))  # true if an earlier start of the job wrote it
+        self.is_written = folder.read_part_exit(attempt) is not None  # true if an earlier start of the job wrote it
         self._step: subprocess.Popen[bytes] | None = None
         self._status: int | None = None
         self._ended = self._killed = 0.0  # by the monotonic clock
@@ -39,9 +41,9 @@ class PackedRun:
     def start(self, member: int, command: Sequence[str]) -> None:
         """Start the job step; if it cannot start, it has ended with COMMAND_NOT_FOUND."""
         words = [word.replace("{}", str(self.folder.path)) for word in command]
-        environment = {**os.environ, "BIGBATCH_MEMBER": str(member)}
+        environment = {**os.environ, MEMBER_VARIABLE: str(member)}
         try:
-            with open(self.folder.path / "out.log", "ab") as log:
+            with open_for_append(self.folder.log) as log:
                 self._step = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
         except OSError as error:
             print(f"member {member}: {error}", file=sys.stderr, flush=True)
@@ -66,7 +68,7 @@ class PackedRun:
     def _forward_request(self) -> None:
         """Send srun the signal for the request: srun forwards SIGUSR2 to the ranks, and kills them at SIGTERM."""
         assert self._step
-        request = self.folder.read(f"{self.attempt}.stop")
+        request = self.folder.read_end_request(self.attempt)
         if request == "KILL" and time.monotonic() - self._killed >= KILL_AGAIN_S:
             self._killed = time.monotonic()
             self._step.send_signal(signal.SIGTERM)
@@ -76,9 +78,8 @@ class PackedRun:
 
     def _write_status(self) -> None:
         assert self._status is not None
-        status = self._status if self._status >= 0 else 128 - self._status
         try:
-            self.folder.write_exclusive(f"{self.attempt}.end", str(status))
+            self.folder.write_part_exit(self.attempt, self._status if self._status >= 0 else 128 - self._status)
         except OSError as error:
             print(f"{self.folder.path}: its exit status cannot be written: {error}", file=sys.stderr, flush=True)
         else:
@@ -91,7 +92,7 @@ def run_packed(task: Path, attempt: int, command: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda number, _: terminations.append(number))
     signal.signal(signal.SIGUSR2, lambda *_: None)  # the warning before the time limit is meant for the ranks
     until = time.monotonic() + MEMBERS_WAIT_S
-    while not (folders := _members(task)) and time.monotonic() < until:
+    while not (folders := read_members(task)) and time.monotonic() < until:
         time.sleep(POLL_S)
     members = {number: PackedRun(folder, attempt) for number, folder in folders.items()}
     for number, member in members.items():
@@ -104,7 +105,10 @@ def run_packed(task: Path, attempt: int, command: Sequence[str]) -> int:
     return 128 + signal.SIGTERM if terminations else 1
 
 
-def _members(task: Path) -> dict[int, RunFolder]:
-    """Return the folders of the task's runs by member number, as contract/folder/array_folder.py links them."""
+def read_members(task: Path) -> dict[int, JobFolder]:
+    """Return the folders of a task's runs by member number, as contract/folder/array_folder.py links them.
+
+    None while no link is visible.
+    """
     numbers = sorted(int(path.name) for path in task.glob("*") if path.name.isdecimal())
-    return {number: RunFolder(Path(os.path.realpath(task / str(number)))) for number in numbers}
+    return {number: JobFolder(task / str(number)) for number in numbers}
