@@ -11,10 +11,10 @@ from tests.testing.needs import require
 
 @contextmanager
 def small_disk(path: Path, size_mb: int) -> Iterator[Path]:
-    """Mount a file system of so many megabytes at a new folder."""
+    """Mount a file system of so many megabytes at a new folder, which others cannot write as they can in /tmp."""
     require([] if os.geteuid() == 0 else ["needs root to mount a small disk"])
     path.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", path], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mb}m,mode=0755", "tmpfs", path], check=True)
     try:
         yield path
     finally:
