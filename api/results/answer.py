@@ -109,8 +109,7 @@ def _answer(db: Session, experiment_id: int, choice: Choice, step: str | None) -
 def _asked(
     db: Session, experiment_id: int, name: str | None
 ) -> tuple[ExperimentSpec | RecordedExperiment, int | None, StoredObjective | None]:
-    """Return the spec of an experiment and its objective; of a workflow those of one step, as an experiment of its own,
-    and its id."""
+    """Return a spec, the id of the step, and the objective: of an experiment, or of one step of a workflow."""
     spec = spec_of(found_experiment(db, experiment_id))
     objective = read_objective(db, experiment_id)
     if isinstance(spec, RecordedExperiment) or not spec.is_workflow:

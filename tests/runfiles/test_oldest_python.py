@@ -1,6 +1,7 @@
 """What runs on compute nodes and in users' environments works with the oldest Python: the tools as jobs start them."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,12 +26,12 @@ sys.exit(0 if attempt == 2 else 1)
 def python() -> str:
     """The path of a Python 3.9."""
     ask = ["python3.9", "-c", "import sys; print(sys.executable)"]
-    try:  # the variable is for pyenv, which has several versions under one name
-        done = subprocess.run(ask, capture_output=True, text=True, env={**os.environ, "PYENV_VERSION": "3.9"})
-    except FileNotFoundError:
-        pytest.skip("no python3.9 is installed")
-    if done.returncode:
-        pytest.skip("no python3.9 is installed")
+    # the variable is for pyenv, which has several versions under one name
+    environment = {**os.environ, "PYENV_VERSION": "3.9"}
+    is_there = shutil.which("python3.9") is not None
+    done = subprocess.run(ask, capture_output=True, text=True, env=environment) if is_there else None
+    if done is None or done.returncode:
+        pytest.skip("no Python 3.9 is here, and Debian has none to install; ruff checks the syntax anyhow")
     return done.stdout.strip()
 
 

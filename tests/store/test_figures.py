@@ -1,14 +1,11 @@
 """Figures: they are what the stored points sum up to, also where a resumed attempt repeats steps."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import isclose
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event, select
+from sqlalchemy import Engine, select
 
 from contract.folder.events import Points
 from contract.lifecycle.divergence import Diverged
@@ -22,6 +19,7 @@ from store.run_table.spec_fields import ExperimentField, RunField
 from store.session import snapshot, transaction
 from store.tables import Run, now
 from tests.testing.specs import Experiment
+from tests.testing.statements import executed
 from tests.testing.stored_runs import TO_RUNNING, move
 
 VALUES = st.one_of(st.none(), st.floats(-1e300, 1e300))
@@ -133,9 +131,9 @@ def test_a_failure_that_names_a_divergence_is_one_until_the_run_is_retried(engin
         reason = RunFailed(message="rank 0: Diverged: at step 13 the loss is nan")
         transitions.apply(db, run, None, transitions.Transition(State.FAILED, reason))
         assert run.diverged == Diverged(step=13)
-    with transaction(engine) as db, counted_updates(engine) as updates:
+    with transaction(engine) as db, executed(engine) as statements:
         transitions.queue_ended(db, [run_id], State.FAILED, RetryRequested())
-    assert len(updates) == 2, "the state, and the divergence that is gone"
+    assert len(updates_of_runs(statements)) == 2, "the state, and the divergence that is gone"
     with snapshot(engine) as db:
         assert db.get_one(Run, run_id).diverged is None
 
@@ -145,23 +143,12 @@ def test_a_retry_of_runs_that_did_not_diverge_writes_no_divergence(engine: Engin
         for state in (*TO_RUNNING, State.FAILED):
             move(db, db.get_one(Run, run_id), state)
         points.put(db, run_id, [Points(attempt=1, at=0.0, step=3, values={"grad": float("nan")})])
-    with transaction(engine) as db, counted_updates(engine) as updates:
+    with transaction(engine) as db, executed(engine) as statements:
         transitions.queue_ended(db, [run_id], State.FAILED, RetryRequested())
         assert db.get_one(Run, run_id).diverged == Diverged(metric="grad", step=3, value="nan")
-    assert len(updates) == 1, "the state alone: the metric shows the same divergence"
+    assert len(updates_of_runs(statements)) == 1, "the state alone: the metric shows the same divergence"
 
 
-@contextmanager
-def counted_updates(engine: Engine) -> Iterator[list[str]]:
-    """Collect the statements that change the table of runs."""
-    found: list[str] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
-        if statement.startswith("UPDATE runs "):
-            found.append(statement)
-
-    event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield found
-    finally:
-        event.remove(engine, "before_cursor_execute", note)
+def updates_of_runs(statements: list[str]) -> list[str]:
+    """Return the statements that change the table of runs."""
+    return [one for one in statements if one.startswith("UPDATE runs ")]
