@@ -26,7 +26,7 @@ from agent.ranks.guard import Guard
 from agent.ranks.output_pump import LAST_LINES_S, open_pump
 from agent.ranks.placement import Placement, find_placement, is_slurm_job
 from agent.ranks.rank_process import RankProcess, kill_left_behind
-from agent.ranks.rendezvous import Point, await_point, publish_point
+from agent.ranks.rendezvous import await_point, publish_point
 from agent.ranks.signals import Signals
 from agent.ranks.start import Start, marker_of
 from agent.ranks.supervisor import Supervisor
@@ -38,6 +38,7 @@ from runfiles.claim import ClaimRefused, claim_attempt
 from runfiles.exit_status import REFUSED
 from runfiles.heartbeat import start_heartbeat
 from runfiles.job_name import own_local_job, slurm_job
+from runfiles.rendezvous import Point
 
 SPEC_UNREADABLE = 2
 SPEC_WAIT_S = 60.0  # a shared file system may show the scheduler's files so late

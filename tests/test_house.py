@@ -72,10 +72,10 @@ MAY_IMPORT = {
     # the recorder of a node's metrics: decision 49
     "trainers": {"contract", "runfiles", "torch", "numpy", "pydantic", "agent.system.recorder"},
     "trainers/checkpoints": BENCH,
-    "trainers/collectives": BENCH,
+    "trainers/collectives": {*BENCH, "runfiles"},
     "trainers/generators": BENCH,
     "trainers/replicas": BENCH,
-    "trainers/rules": BENCH,
+    "trainers/rules": {*BENCH, "runfiles"},  # the address of the host: decision 65
     "trainers/preconditioners": BENCH,
     "trainers/optimizers": BENCH,
     "trainers/schedules": BENCH,

@@ -10,7 +10,7 @@ from typing import Any
 from agent.program.parameters import placeholder_values
 from agent.program.placeholders import fill
 from agent.ranks.placement import Placement
-from agent.ranks.rendezvous import Point
+from runfiles.rendezvous import Point
 
 WORKER = "--worker"
 AGENT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,8 @@ from agent.program.work_folder import working_folder_of
 from agent.ranks.output_pump import OutputPump
 from agent.ranks.placement import Placement, Rank
 from agent.ranks.rank_process import RankProcess
-from agent.ranks.rendezvous import LOOPBACK, Point
+from runfiles.own_address import LOOPBACK
+from runfiles.rendezvous import Point
 
 OF_THE_AGENT = ("BIGBATCH_JOB", "BIGBATCH_MEMBER")  # variables by which the service finds the job's first process
 SCRIPT = "BIGBATCH_SETUP_SCRIPT"

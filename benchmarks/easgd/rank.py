@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from contract.folder.run_folder import RunFolder
-from trainers.collectives.wire.address import own_address
+from runfiles.own_address import own_address
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.preemption_signal import PreemptionSignal

@@ -17,8 +17,8 @@ from contract.folder.events import Points, event_reader
 from contract.folder.run_folder import RunFolder
 from contract.metric_names import TIME_PARTS
 from contract.spec.run import RunSpec
+from runfiles.own_address import own_address
 from trainers.collectives.pricing import links
-from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.group_connections import connections_of
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import RankInfo, local_rank_info

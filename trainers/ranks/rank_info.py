@@ -5,7 +5,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-LOOPBACK = "127.0.0.1"  # at which the ranks of one host connect: no other host reaches it
+from runfiles.own_address import LOOPBACK
 
 
 @dataclass(frozen=True)

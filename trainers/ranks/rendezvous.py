@@ -18,20 +18,19 @@ from torch.distributed import PrefixStore  # type: ignore[attr-defined]  # not i
 from contract.folder.rank_failure import RankRoster
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.run_folder import RunFolder
+from runfiles.own_address import LOOPBACK, own_address
+from runfiles.rendezvous import TIMEOUT_S, await_published
 from trainers.collectives.open_files import choose_mesh, raise_open_files, report_short
-from trainers.collectives.wire.address import own_address, use_reachable_address
+from trainers.collectives.wire.address import use_reachable_address
 from trainers.collectives.wire.group_secret import register_secret
 from trainers.collectives.wire.handshake import SECRET_BYTES, Identity
 from trainers.ranks.device import agree_on_device, group_backend
-from trainers.ranks.rank_info import LOOPBACK, RankInfo
+from trainers.ranks.rank_info import RankInfo
 from trainers.ranks.rank_store import protocol
 from trainers.ranks.rank_store.client import RankStore
 from trainers.ranks.rank_store.server import StoreServer
 
-RENDEZVOUS_TIMEOUT_S = 300  # Slurm may start the ranks of a large job minutes apart
 COLLECTIVE_TIMEOUT_S = 1800  # a collective that takes longer has lost a rank without an error
-# thousands of ranks wait for one file on a shared disk: from FIRST_POLL_S on, each waits half as long again
-FIRST_POLL_S, POLL_S, SLOWER = 0.002, 1.0, 1.5
 SCAN_AFTER_S, SCAN_SLOWER = 0.5, 2  # a search for failed ranks lists a folder of all ranks, so it is rarer still
 
 # torch holds only the C++ part of a store, and fails when it calls a method of a Python part that is gone
@@ -55,7 +54,7 @@ def join_process_group(folder: RunFolder, attempt: int, rank_info: RankInfo, *, 
         use_reachable_address(point.host)
     secret = bytes.fromhex(point.secret)
     identity = Identity(secret, protocol.PURPOSE, rank_info.rank)
-    store = RankStore((point.host, point.port), identity, timeout_s=RENDEZVOUS_TIMEOUT_S)
+    store = RankStore((point.host, point.port), identity, timeout_s=TIMEOUT_S)
     if is_short_of_files:
         report_short(store)
     agree_on_device(store, rank_info, device)  # before the group, because a group's ranks need the same backend
@@ -100,19 +99,19 @@ def _serve_store(folder: RunFolder, attempt: int, rank_info: RankInfo) -> Rendez
 
 
 def await_point(folder: RunFolder, attempt: int) -> RendezvousPoint:
-    """Wait until rank 0 has published its address; in the long run one file is opened a second.
+    """Wait until rank 0 has published its address.
 
-    Raise TimeoutError after RENDEZVOUS_TIMEOUT_S, and ConnectionError if a rank has failed.
+    Raise TimeoutError after TIMEOUT_S, and ConnectionError if a rank has failed.
     """
-    start = time.monotonic()
-    poll_s, scan_at = FIRST_POLL_S, start + SCAN_AFTER_S
-    while (point := folder.read_rendezvous(attempt)) is None:
-        if (now := time.monotonic()) > start + RENDEZVOUS_TIMEOUT_S:
-            raise TimeoutError(f"rank 0 has published no address in {folder.path} within {RENDEZVOUS_TIMEOUT_S} s")
-        if now >= scan_at:
+    scan_at_s = SCAN_AFTER_S
+
+    def scan(waited_s: float) -> None:
+        nonlocal scan_at_s
+        if waited_s >= scan_at_s:
             if failed := folder.list_failed_ranks(attempt):
                 raise ConnectionError(f"rank {failed[0]} failed before the rendezvous of the ranks")
-            scan_at = start + SCAN_SLOWER * (now - start)
-        time.sleep(poll_s)
-        poll_s = min(SLOWER * poll_s, POLL_S)  # ranks of one host start together; other hosts may take minutes
+            scan_at_s = SCAN_SLOWER * waited_s
+
+    point = await_published(lambda: folder.read_rendezvous(attempt), folder.path, on_miss=scan)
+    assert point is not None  # no rank leaves before
     return point

@@ -15,9 +15,11 @@ from torch.distributed import DistNetworkError
 from contract.folder.events import Finished, Points
 from contract.folder.rendezvous_point import RendezvousPoint
 from contract.folder.run_folder import RunFolder
+from runfiles import own_address as address
+from runfiles import rendezvous as common
+from runfiles.own_address import own_address
 from tests.testing.trainers.jobs import events, finish, group, losses, prepare, ranks_of, start, until
-from trainers.collectives.wire import address
-from trainers.collectives.wire.address import own_address, use_reachable_address
+from trainers.collectives.wire.address import use_reachable_address
 from trainers.collectives.wire.handshake import Identity
 from trainers.collectives.wire.shared_memory import create_shared_memory, open_shared_memory
 from trainers.ranks import rendezvous
@@ -115,7 +117,7 @@ def test_where_the_host_name_is_loopback_an_address_that_others_reach_counts(
         monkeypatch.delenv(name, raising=False)
     routes = {"10.0.0.9": "10.0.0.1", "127.0.1.1": "127.0.0.1", address.OTHER_NETWORK: "10.2.0.1"}
     monkeypatch.setattr(socket, "gethostbyname", lambda _: "127.0.1.1")
-    monkeypatch.setattr(address, "_address_facing", routes.__getitem__)
+    monkeypatch.setattr(address, "address_facing", routes.__getitem__)
     if launched_from:
         monkeypatch.setenv("SLURM_LAUNCH_NODE_IPADDR", launched_from)
     assert own_address() == expected
@@ -128,7 +130,7 @@ def test_gloo_gets_the_interface_of_that_address(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, "")  # undone after the test, whatever is set meanwhile
         monkeypatch.delenv(name)
     monkeypatch.setattr(socket, "gethostbyname", lambda _: "127.0.1.1")
-    monkeypatch.setattr(address, "_address_facing", lambda _: "127.0.0.1")
+    monkeypatch.setattr(address, "address_facing", lambda _: "127.0.0.1")
     use_reachable_address("10.0.0.7")
     assert os.environ["MASTER_ADDR"] == "10.0.0.7"
     assert os.environ["GLOO_SOCKET_IFNAME"] == "lo"
@@ -158,7 +160,7 @@ class Waiting:
 
 
 def await_simulated(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rendezvous, "time", SimpleNamespace(monotonic=lambda: waiting.now_s, sleep=waiting.sleep))
+    monkeypatch.setattr(common, "time", SimpleNamespace(monotonic=lambda: waiting.now_s, sleep=waiting.sleep))
     rendezvous.await_point(cast(RunFolder, waiting), 1)
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import torch.distributed as dist
 from torch import Tensor
 
+from runfiles.own_address import own_address
 from trainers.collectives.json_exchange import gather_json
-from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.connection import Connection
 from trainers.collectives.wire.group_secret import secret_of
 from trainers.collectives.wire.handshake import Identity

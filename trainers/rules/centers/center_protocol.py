@@ -12,8 +12,8 @@ from contextlib import suppress
 import torch.distributed as dist
 from torch import Tensor
 
+from runfiles.own_address import own_address
 from trainers.collectives.json_exchange import broadcast_json
-from trainers.collectives.wire.address import own_address
 from trainers.collectives.wire.buffer_pool import byte_view
 from trainers.collectives.wire.group_secret import secret_of
 from trainers.collectives.wire.handshake import Identity, connect
