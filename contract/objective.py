@@ -29,7 +29,7 @@ def stored_objective(spec: ExperimentSpec | RecordedExperiment) -> StoredObjecti
         return chosen(objective_of_search(spec.search))
     if len(of_steps := [step.own_objective for step in spec.steps if step.own_objective is not None]) == 1:
         return chosen(of_steps[0])
-    is_engine = spec.base.kind == "engine" if spec.base is not None else any(step.is_engine for step in spec.steps)
+    is_engine = any(step.is_engine for step in spec.steps) if spec.base is None else not spec.base.names_own_metrics
     return ACCURACY if is_engine else None
 
 

@@ -9,13 +9,13 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from contract.differences import is_same
-from contract.spec.checks.program_files import check_programs
 from contract.spec.expanded import Expanded, read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.spec.steps.workflow import unknown_step, with_descendants
 from contract.validation import issues_of
 from orders.checks.code import check_code
+from orders.checks.files import absent_files
 from orders.checks.initial_weights import with_initial_weights
 from orders.checks.service import check_service
 from orders.folders import Folders
@@ -67,7 +67,7 @@ def check(engine: Engine, document: Mapping[str, Any], folders: Folders, *, forc
     resolved = with_initial_weights(engine, experiment, folders.runs)
     if isinstance(resolved, Refused) or force:
         return resolved
-    if issues := check_programs(resolved, folders.runs):
+    if issues := absent_files(resolved, folders.runs):
         message = "a program cannot start; force=true (--force) submits it"
         return Refused(message, issues[:MAX_ISSUES], is_forceable=True)
     return resolved

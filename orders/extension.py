@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 from contract.folder.run_folder import RunFolder
 from contract.folder.stored_checkpoints import newest_checkpoint
 from contract.lifecycle.state import State
-from contract.spec.checks.extension import check_extension
+from contract.spec.any_run import AnyRun, read_run
+from contract.spec.recorded.run import RecordedSpec
 from contract.spec.recorded.stored_run import read_stored_run
-from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue
 from orders.folders import Folders
 from orders.refused import Kind, Refused, conflict, invalid
@@ -42,11 +42,12 @@ def extend(engine: Engine, folders: Folders, run_id: int, epochs: int, *, by: st
     if run is None:
         return Refused(f"there is no run {run_id}", kind=Kind.ABSENT)
     spec = read_stored_run(run.spec)
-    if not isinstance(spec, RunSpec):
-        why = "only a run of the engine has epochs of which the service knows: clone the run with other parameters"
-        return invalid(NOT_EXTENDED, "epochs", why)
-    if epochs == spec.epochs:
-        return Extended(spec.epochs, run.steps, None, run.state)
+    if isinstance(spec, RecordedSpec):
+        return invalid(NOT_EXTENDED, "epochs", "the run was carried out elsewhere, and nothing here can carry it on")
+    if spec.total_epochs is None:
+        return Refused(NOT_EXTENDED, list(spec.extension_issues(epochs)))
+    if epochs == spec.total_epochs:
+        return Extended(epochs, run.steps, None, run.state)
     longer = _longer(run, spec, epochs)
     if isinstance(longer, Refused):
         return longer
@@ -59,16 +60,16 @@ def extend(engine: Engine, folders: Folders, run_id: int, epochs: int, *, by: st
         is_locked = lock_runs(db, Run.id == run_id, Run.state == State.DONE, Run.deleted_at.is_(None))
         if not is_locked or (current := runs.find(db, run_id)) is None:
             return conflict(f"run {run_id} has changed meanwhile: send the request again")
-        going_on.extend(db, current, longer, by=by)
-    return Extended(longer.epochs, longer.steps, checkpoint.step, State.QUEUED)
+        going_on.extend(db, current, longer, epochs, by=by)
+    return Extended(epochs, longer.steps, checkpoint.step, State.QUEUED)
 
 
-def _longer(run: Run, spec: RunSpec, epochs: int) -> RunSpec | Refused:
+def _longer(run: Run, spec: AnyRun, epochs: int) -> AnyRun | Refused:
     """Return the spec with more epochs, unless the run cannot go on."""
     if run.state is not State.DONE:
         return conflict(f"run {run.id} is {run.state}, and only a run that is done can be extended")
-    issues = list(check_extension(spec, epochs))
+    issues = list(spec.extension_issues(epochs))
     if "epochs" in run.values:
         message = "the number of epochs is an axis of the experiment: add a point with another number"
         issues.append(ValidationIssue(path="epochs", message=message))
-    return Refused(NOT_EXTENDED, issues) if issues else RunSpec.model_validate({**run.spec, "epochs": epochs})
+    return Refused(NOT_EXTENDED, issues) if issues else read_run({**run.spec, "epochs": epochs})

@@ -1,6 +1,5 @@
 """Warnings about an experiment that is accepted: what the service cannot decide."""
 
-from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.time_limit import warn_of_short_limit
 from contract.spec.expanded import Expanded
 from orders.checks.absent_modules import absent_modules
@@ -19,6 +18,6 @@ def find_warnings(experiment: Expanded) -> list[str]:
     few = [
         f"{experiment.place(issue.path, number)}: {issue.message}"
         for number, (_, run) in enumerate(experiment.points)
-        if run.kind == "engine" and (issue := warn_of_few_cpus(run))
+        if (issue := run.input_warning())
     ]
     return [*modules, *dict.fromkeys(short), *dict.fromkeys(few)]

@@ -148,7 +148,7 @@ def _locked(db: Session, schedule_id: int) -> Schedule:
 
 def _codes_of(experiment: Expanded) -> set[str]:
     """Return the hashes of the code snapshots that the experiment names, also those of steps that begin later."""
-    known = {run.code for _, run in experiment.points if run.kind == "program" and run.code}
+    known = {run.snapshot for _, run in experiment.points if run.snapshot}
     return known | {code for step in experiment.spec.steps for code in codes_of(step)}
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from contract.reuse.engine_code import engine_code
 from contract.spec.any_run import AnyRun
 
 # fields that decide when a run starts, ends or is tried again and what remains of it, not what it computes
@@ -29,7 +28,6 @@ def reuse_key(run: AnyRun, inputs: Mapping[str, str], document: Mapping[str, Any
     """
     if run.reuse_obstacle is not None or set(inputs) != set(run.inputs):
         return None
-    code = engine_code() if run.kind == "engine" else run.code
     spec = canonical_spec(run.model_dump(mode="json") if document is None else document)
-    whole = {"spec": spec, "inputs": dict(inputs), "code": code}
+    whole = {"spec": spec, "inputs": dict(inputs), "code": run.computing_code}
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()

@@ -63,8 +63,8 @@ class Expanded:
         assert self.spec.base is not None
         assert self.spec.search is not None
         document, (_, first) = base_document(self.spec.base, self.spec.search.space), self.points[0]
-        if first.kind == "engine" and first.initial_weights:  # the service has found their folder
-            document["initial_weights"] = first.initial_weights.model_dump(mode="json")
+        if first.weights_source:  # the service has found their folder
+            document["initial_weights"] = first.weights_source.model_dump(mode="json")
         return document
 
     def place(self, path: str, number: int) -> str:

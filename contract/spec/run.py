@@ -1,38 +1,43 @@
-"""The spec of one run."""
+"""The spec of a run of the training engine."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from contract.reuse.engine_code import engine_code
 from contract.spec.artifacts.inputs import Inputs, check_inputs
 from contract.spec.artifacts.outputs import Outputs, check_outputs
 from contract.spec.artifacts.retention import AllOutputs, OutputRetention
 from contract.spec.artifacts.reuse import check_reuse, obstacle_of_engine
-from contract.spec.base import Spec
+from contract.spec.base_run import BaseRun
 from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
-from contract.spec.batch_size import BatchStage, check_batch_stages, check_division, check_normalized_batch
+from contract.spec.batch_size import BatchStage, check_normalized_batch
 from contract.spec.checkpoint import Checkpoint, InitialWeights
+from contract.spec.checks.batches import check_batches
 from contract.spec.checks.easgd import check_averaging, check_easgd, check_sgd
+from contract.spec.checks.extension import check_extension
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
+from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.lr_schedule import check_lr_schedule
-from contract.spec.checks.memory import ReplicaMemory, check_memory, count_vectors, data_memory_bytes
+from contract.spec.checks.memory import ReplicaMemory, check_memory, replica_of
 from contract.spec.checks.model import check_model, check_volumes
-from contract.spec.checks.model_size import model_size_of
+from contract.spec.checks.new_run import check_new_run
 from contract.spec.checks.preconditioners.kfac import check_preconditioner
 from contract.spec.checks.world_size import check_data_groups, check_world_size
 from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native
-from contract.spec.choices.data import Data, Digits, ImportedData
+from contract.spec.choices.data import Data, Digits
 from contract.spec.choices.imported import Imported
 from contract.spec.choices.losses import CrossEntropy, Loss
 from contract.spec.choices.metrics import Metrics
 from contract.spec.choices.models import ConvNet, Model
-from contract.spec.choices.optimizers import ImportedOptimizer, Optimizer
+from contract.spec.choices.optimizers import Optimizer
 from contract.spec.choices.preconditioners import Preconditioner
 from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import ImportedSchedule, Schedule
 from contract.spec.choices.tensor import Tensor
+from contract.spec.engine_text import describe_engine
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm, check_resources
@@ -44,7 +49,7 @@ Precision = Literal["float32", "bfloat16", "float16"]
 Device = Literal["gpu", "cpu"]
 
 
-class RunSpec(Spec):
+class RunSpec(BaseRun):
     """A complete run of the training engine. Every run that an experiment accepts can be carried out."""
 
     kind: Literal["engine"] = "engine"
@@ -173,14 +178,7 @@ class RunSpec(Spec):
     def replica(self) -> ReplicaMemory | None:
         """The memory of each replica at the largest batch; None if a part is the user's own, of unknown size, or if
         ranks share replicas."""
-        if isinstance(self.optimizer, ImportedOptimizer) or isinstance(self.data, ImportedData) or self.tensor:
-            return None
-        if (size := model_size_of(self.model, self.data)) is None:
-            return None
-        world = self.resources.world
-        share = max(stage.batch for stage in self.batch_schedule.stages) // world
-        own, center = count_vectors(self.rule, self.optimizer, world=world, averages=self.ema_decay is not None)
-        return ReplicaMemory(size, own, center, data_memory_bytes(self.data, min(share, self.micro_batch or share)))
+        return replica_of(self)
 
     def explain_single_sample(self, batch: int) -> str | None:
         """Return why a batch normalization of a step of `batch` may have a single sample; None if it has more."""
@@ -202,9 +200,47 @@ class RunSpec(Spec):
         return {path: part for path, part in parts.items() if isinstance(part, Imported)}
 
     @property
+    def computing_code(self) -> str:
+        """The hash of the engine's code."""
+        return engine_code()
+
+    @property
+    def weights_source(self) -> InitialWeights | None:
+        """The run whose weights this one starts from; None: it starts from random weights."""
+        return self.initial_weights
+
+    @property
+    def total_epochs(self) -> int:
+        """The number of passes over the training data."""
+        return self.epochs
+
+    @property
     def reuse_obstacle(self) -> str | None:
         """Why another run with an equal spec may compute something else; None if it computes the same."""
         return obstacle_of_engine(self.imports, getattr(self.data, "path", None), self.inputs)
+
+    def describe_work(self) -> str:
+        """Return the steps, and each choice that decides who computes what, or with which images."""
+        return describe_engine(self)
+
+    def new_run_issues(self) -> Iterator[ValidationIssue]:
+        """Yield an issue for each choice that would have no effect or would end the run with an error."""
+        yield from check_new_run(self)
+
+    def input_warning(self) -> ValidationIssue | None:
+        """Return that a rank on a GPU has too few cpus to decode its images; None if it has enough."""
+        return warn_of_few_cpus(self)
+
+    def extension_issues(self, epochs: int) -> Iterator[ValidationIssue]:
+        """Yield an issue for each reason why the run, when it is done, cannot go on to `epochs` epochs."""
+        yield from check_extension(self, epochs)
+
+    def accepting_new_data(self) -> Self | None:
+        """Return the run as it goes on with other data than its checkpoints had; None if it does so already."""
+        if self.checkpoint.accept_new_data:
+            return None
+        checkpoint = self.checkpoint.model_copy(update={"accept_new_data": True})
+        return self.model_copy(update={"checkpoint": checkpoint})
 
     @model_validator(mode="after")
     def _check_whole_run(self) -> Self:
@@ -217,7 +253,7 @@ class RunSpec(Spec):
         yield from check_tensor(self)
         if not replicas:  # fewer ranks than a replica has
             return
-        yield from self._batch_issues()
+        yield from check_batches(self)
         yield from self._resource_issues()
         yield from check_imports(self.imports)
         yield from check_model(self.model, self.data)
@@ -250,26 +286,6 @@ class RunSpec(Spec):
         if self.initial_weights is not None and not isinstance(self.rule, Sync):
             message = f"the replicas of the rule '{self.rule.kind}' start from random weights: only 'sync' takes others"
             yield ValidationIssue(path="initial_weights", message=message)
-
-    def _batch_issues(self) -> Iterator[ValidationIssue]:
-        world, group = self.resources.world, self.batch_norm.group
-        replicas = self.replicas
-        yield from check_batch_stages(self.batch_stages, self.epochs)
-        stages = [(f"batch_stages.{number}.batch", stage.batch) for number, stage in enumerate(self.batch_stages)]
-        for path, batch in [("batch", self.batch), *stages]:
-            if batch > self.data.train_samples:
-                message = (
-                    f"batch {batch} is larger than the {self.data.train_samples} training samples of {self.data.kind}"
-                )
-                yield ValidationIssue(path=path, message=message)
-            reason = check_division(batch, world=replicas)
-            if reason is None and self.model.normalizes:
-                reason = self.explain_single_sample(batch)
-            if reason is not None:
-                yield ValidationIssue(path=path, message=reason)
-        if world % group:
-            message = f"{world} ranks do not divide into groups of {group}"
-            yield ValidationIssue(path="batch_norm.group", message=message)
 
     def _resource_issues(self) -> Iterator[ValidationIssue]:
         need = self.resources

@@ -10,7 +10,6 @@ def absent_modules(experiment: Expanded) -> list[tuple[str, ValidationIssue]]:
     imports = {
         (run.resources.kind, path, part.function): (number, part)
         for number, (_, run) in enumerate(experiment.points)
-        if run.kind == "engine"
         for path, part in run.imports.items()
     }
     found: dict[tuple[str, str], ValidationIssue] = {}

@@ -8,18 +8,15 @@ from sqlalchemy import Engine
 
 from contract.snapshot.blob_store import BlobStore, DamagedError
 from contract.snapshot.manifest import Manifest, SnapshotFile, make_manifest
-from contract.spec.checks.program_files import first_word
+from contract.spec.base_run import CodeStart
 from contract.spec.expanded import Expanded
 from contract.spec.grid.step_grid import MAX_ISSUES
-from contract.spec.program.run import ProgramSpec
 from contract.validation import ValidationIssue
 from orders.refused import Refused
 from store.session import transaction
 from store.snapshots import snapshots
 
-# snapshot, folder in it ("" for its top), and the path of the program below that folder, "" if it is not in the
-# snapshot -> the first point that starts so
-Uses = dict[tuple[str, str, str], int]
+Uses = dict[CodeStart, int]  # the first point that starts so
 NOT_TAKEN = "a file that .gitignore names is not taken"
 Found = tuple[int, ValidationIssue]  # the number of the point, and what is wrong
 
@@ -31,8 +28,8 @@ def check_code(engine: Engine, experiment: Expanded, snapshots_folder: Path) -> 
     """
     uses: Uses = {}
     for number, (_, run) in enumerate(experiment.points):
-        if run.kind == "program" and run.code:
-            uses.setdefault((run.code, run.subfolder or "", _program_in_code(run)), number)
+        if start := run.code_start:
+            uses.setdefault(start, number)
     if not uses:
         return None
     with transaction(engine) as db:
@@ -43,14 +40,6 @@ def check_code(engine: Engine, experiment: Expanded, snapshots_folder: Path) -> 
         for number, issue in _issues(files, uses, absent)
     ]
     return Refused("the service lacks code of the experiment", issues[:MAX_ISSUES]) if issues else None
-
-
-def _program_in_code(run: ProgramSpec) -> str:
-    """Return the relative path of the program that the command starts; empty if it is not one of the snapshot."""
-    is_made_later = bool(run.environment.setup)  # lines that may build the program
-    is_elsewhere = bool(run.working_folder or run.environment.container)
-    program = "" if is_made_later or is_elsewhere else first_word(run) or ""
-    return "" if program.startswith("/") or "/" not in program else program
 
 
 def _issues(files: BlobStore, uses: Uses, absent: list[str]) -> Iterator[Found]:

@@ -201,7 +201,7 @@ def _ended(code: int, at: datetime | None) -> Gone:
 
 
 def _command(job: JobRequest) -> list[str]:
-    if job.spec.kind == "program":
+    if job.spec.needs_tools:
         agent = agent_folder(job.folder.path.parent)
         return [sys.executable, "-I", "-S", "-u", str(agent), str(job.folder.path), "--attempt", str(job.attempt)]
     # -P: a folder called "trainers" in the current directory must not hide the package

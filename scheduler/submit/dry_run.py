@@ -9,22 +9,18 @@ from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from contract.spec.any_run import AnyRun
 from contract.spec.checks.cluster import check_cluster
-from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.memory import ReplicaMemory
 from contract.spec.checks.packing import MAX_RUNS_PER_JOB, check_packing, node_capacity, runs_per_job
-from contract.spec.dedup.dedup import describe_dedup
 from contract.spec.expanded import Expanded
 from contract.spec.grid.grid import Values
 from contract.spec.grid.value_text import describe_values
 from contract.spec.many_core import ManyCore
-from contract.spec.volume.volume import describe_volume
 from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.clusters.local import Local
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.clusters.slurm.job_ids import format_tasks
 from scheduler.clusters.slurm.limits import DEFAULT_TASKS
 from scheduler.context import job_name
-from scheduler.submit.engine_text import describe_engine
 from store.lifecycle.new_runs import kinds_of_jobs, need_of
 
 
@@ -53,7 +49,7 @@ def describe_submissions(
         if report and run.resources.kind == "slurm":
             for issue in check_cluster(run.resources, report, replica=run.replica):
                 yield f"# by the report of the cluster this cannot run: {issue.path}: {issue.message}"
-        if run.kind == "engine" and (warning := warn_of_few_cpus(run)):
+        if warning := run.input_warning():
             yield f"# {warning.path}: {warning.message}"
         yield from _packing_advice(run, len(numbers), experiment, report)
         yield _script(run, len(numbers), experiment, settings, most=_max_tasks(admits))
@@ -81,17 +77,8 @@ def _runs(count: int) -> str:
 def _describe_run(values: Values, run: AnyRun) -> str:
     chosen = describe_values(values) or "as in base"
     need = run.resources
-    line = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {_describe_work(run)}"
+    line = f"{chosen} - {need.kind}, {need.nodes} x {need.node_ranks} ranks, {run.describe_work()}"
     return f"{line}; {_describe_chip(need.many_core, run.replica)}" if need.kind == "slurm" and need.many_core else line
-
-
-def _describe_work(run: AnyRun) -> str:
-    if run.kind == "engine":
-        return describe_engine(run)
-    program = f"a program by {run.launcher}"
-    if run.dedup:
-        return f"{program}: {describe_dedup(run.dedup)}"
-    return f"{program}: {describe_volume(run.volume)}" if run.volume else program
 
 
 def _describe_chip(many_core: ManyCore, replica: ReplicaMemory | None) -> str:

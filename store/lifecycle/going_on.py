@@ -10,8 +10,7 @@ from contract.lifecycle.reason import ExtensionRequested, RetryRequested
 from contract.lifecycle.state import State
 from contract.lifecycle.step import StepGoesOn
 from contract.reuse.key import reuse_key
-from contract.spec.any_run import read_run
-from contract.spec.run import RunSpec
+from contract.spec.any_run import AnyRun, read_run
 from store import runs, transitions
 from store.artifacts.contents import with_hashes
 from store.lifecycle.new_runs import need_of
@@ -52,10 +51,10 @@ def retry(
     return RetriedRuns(locked, list(db.scalars(open_jobs)), [(row[0], row[1]) for row in db.execute(others)])
 
 
-def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
-    """Queue a locked run that is done with a spec of more epochs."""
+def extend(db: Session, run: Run, spec: AnyRun, epochs: int, *, by: str | None) -> None:
+    """Queue a locked run that is done with a spec of `epochs` epochs."""
     removed = run.points_removed_at is not None
-    reason = ExtensionRequested(by=by, points_removed=removed, epochs=spec.epochs)
+    reason = ExtensionRequested(by=by, points_removed=removed, epochs=epochs)
     document = spec.model_dump(mode="json")
     (hashed,) = with_hashes(db, [document])
     columns = {"steps": spec.steps, "reuse_key": reuse_key(spec, run.input_hashes or {}, hashed)}
@@ -67,10 +66,8 @@ def extend(db: Session, run: Run, spec: RunSpec, *, by: str | None) -> None:
 
 def _accept_new_data(db: Session, run_ids: Sequence[int]) -> None:
     for run in db.scalars(select(Run).where(Run.id.in_(run_ids))):
-        spec = read_run(run.spec)
-        if isinstance(spec, RunSpec) and not spec.checkpoint.accept_new_data:
-            checkpoint = {**spec.checkpoint.model_dump(mode="json"), "accept_new_data": True}
-            runs.change_spec(db, run.id, {**run.spec, "checkpoint": checkpoint})
+        if spec := read_run(run.spec).accepting_new_data():
+            runs.change_spec(db, run.id, spec.model_dump(mode="json"))
             run.reuse_key = None  # its result is no longer that of its spec alone
 
 

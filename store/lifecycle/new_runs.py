@@ -81,7 +81,7 @@ def run_row(run: AnyRun, document: dict[str, Any]) -> dict[str, Any]:
         "spec": document,
         "cluster": run.resources.kind,
         "need": need_of(run, []),
-        "code": run.code if run.kind == "program" else None,
+        "code": run.snapshot,
         "queue": queue_of(run),
         "world": run.resources.world,
         "steps": run.steps,
@@ -90,12 +90,8 @@ def run_row(run: AnyRun, document: dict[str, Any]) -> dict[str, Any]:
 
 def need_of(run: AnyRun, excluded: Sequence[str]) -> str:
     """Return a text that is equal for runs whose scripts ask a cluster for the same: they may share a submission."""
-    asked: list[Any] = [run.resources.model_dump(mode="json"), run.survives_workers, sorted(excluded)]
-    if run.kind == "program":
-        container = run.environment.container
-        places = [run.working_folder, container.model_dump(mode="json")] if container else []
-        asked += [run.launcher, places]
-    text = json.dumps(asked, sort_keys=True)
+    resources = run.resources.model_dump(mode="json")
+    text = json.dumps([resources, run.survives_workers, sorted(excluded), *run.script_parts], sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
 
 

@@ -6,7 +6,6 @@ from contract.api.responses import RunView
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.state import ENDED, State
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.program.run import ProgramSpec
 from contract.spec.recorded.run import RecordedExperiment
 
 WAITING = (State.QUEUED, State.SUBMITTING, State.PENDING)
@@ -22,7 +21,7 @@ def without_figure(spec: ExperimentSpec | RecordedExperiment, runs: Sequence[Run
         return f"{_how_many(left_out, left_out)} {'is' if left_out == 1 else 'are'} left out of the answer."
     if diverged := [run.diverged for run in runs if run.diverged is not None]:
         return f"{_how_many(len(diverged), len(runs))} diverged{_where(diverged)}."
-    is_program = isinstance(spec, ExperimentSpec) and isinstance(spec.base, ProgramSpec)
+    is_program = isinstance(spec, ExperimentSpec) and spec.base is not None and spec.base.names_own_metrics
     if is_program and any(run.state not in WAITING for run in runs):
         return f"{HOW_TO_LOG[0].upper()}{HOW_TO_LOG[1:]}."
     return "No run has reported a figure yet." if any(run.state not in ENDED for run in runs) else _ended(runs)

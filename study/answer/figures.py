@@ -26,7 +26,6 @@ from contract.metric_names import (
 )
 from contract.objective import StoredObjective, stored_objective
 from contract.spec.experiment import ExperimentSpec
-from contract.spec.program.run import ProgramSpec
 from contract.spec.recorded.run import RecordedExperiment
 from study.answer.axes import Axis, is_batch
 from study.answer.known import Known
@@ -72,7 +71,7 @@ def question_of(spec: ExperimentSpec | RecordedExperiment, objective: StoredObje
 
     `objective`: of the experiment, if it is another one than that of its spec.
     """
-    is_program = not isinstance(spec, ExperimentSpec) or isinstance(spec.base, ProgramSpec)
+    is_program = spec.base is not None and spec.base.names_own_metrics
     objective = objective or stored_objective(spec)
     if objective is None or objective.is_default:
         return Question(is_program=is_program)

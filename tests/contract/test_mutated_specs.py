@@ -9,7 +9,6 @@ import pytest
 from pydantic import ValidationError
 
 from contract.settings import Settings
-from contract.spec.checks.new_run import check_new_run
 from contract.spec.expanded import read_experiment
 from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue, issues_of
@@ -41,7 +40,7 @@ def checked(document: dict[str, Any]) -> tuple[RunSpec | None, list[ValidationIs
         run = RunSpec.model_validate(document)
     except ValidationError as error:
         return None, issues_of(error)
-    issues = list(check_new_run(run))
+    issues = list(run.new_run_issues())
     return (None, issues) if issues else (run, [])
 
 

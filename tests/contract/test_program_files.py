@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.spec.checks.program_files import check_programs
 from contract.spec.expanded import read_experiment
+from orders.checks.files import absent_files
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -14,7 +14,7 @@ SLURM = {"kind": "slurm", "partition": "gpu"}
 
 def issues(runs_folder: Path, **fields: object) -> dict[str, str]:
     spec = read_experiment({"name": "own", "base": {"kind": "program", "command": "true", **fields}})
-    return {issue.path: issue.message for issue in check_programs(spec, runs_folder)}
+    return {issue.path: issue.message for issue in absent_files(spec, runs_folder)}
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_an_issue_of_one_point_names_its_axis(tmp_path: Path) -> None:
     base = {"kind": "program", "command": "true"}
     axes = {"working_folder": [str(tmp_path), str(tmp_path / "gone")]}
     spec = read_experiment({"name": "own", "base": base, "axes": axes})
-    assert [issue.path for issue in check_programs(spec, tmp_path)] == ["axes.working_folder"]
+    assert [issue.path for issue in absent_files(spec, tmp_path)] == ["axes.working_folder"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.reuse import key as key_module
+from contract.spec import run as run_module
 from contract.reuse.key import reuse_key
 from contract.spec.any_run import read_run
 from contract.spec.expanded import read_experiment
@@ -112,7 +112,7 @@ def test_inputs_without_a_hash_give_no_key() -> None:
 
 def test_other_code_of_the_engine_changes_the_key_of_engine_runs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of(ENGINE), key_of(PROGRAM)
-    monkeypatch.setattr(key_module, "engine_code", lambda: OTHER)
+    monkeypatch.setattr(run_module, "engine_code", lambda: OTHER)
     assert key_of(ENGINE) != before[0]
     assert key_of(PROGRAM) == before[1]
 

@@ -11,7 +11,7 @@ from bigbatch.commands.options import FromStep, Json
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.output import format_count, print_json
 from contract.api.responses import Created
-from contract.spec.run import RunSpec
+from contract.spec.recorded.run import RecordedSpec
 from contract.yaml_reader import DocumentError, read_document
 
 Force = Annotated[bool, typer.Option("--force", help="Submit also if the cluster's report contradicts the resources.")]
@@ -94,7 +94,7 @@ def _extend_run(client: Client, number: int, epochs: int) -> None:
     if not epochs:
         raise WrongChange("say by --epochs how many epochs more the run shall take")
     spec = client.run(number).spec
-    present = spec.epochs if isinstance(spec, RunSpec) else 0
+    present = (None if isinstance(spec, RecordedSpec) else spec.total_epochs) or 0
     extended = client.extend_run(number, epochs=present + epochs)
     print(f"run {number} goes on from step {extended.from_step:,} to step {extended.steps:,} (epoch {extended.epochs})")
 

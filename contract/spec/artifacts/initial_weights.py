@@ -32,7 +32,7 @@ class WeightSource(NamedTuple):
 
 def weight_sources(points: Sequence[tuple[Values, AnyRun]]) -> set[int]:
     """Return the ids of the runs whose weights the points take."""
-    return {run.initial_weights.run for _, run in points if run.kind == "engine" and run.initial_weights}
+    return {run.weights_source.run for _, run in points if run.weights_source}
 
 
 def resolve_weights(

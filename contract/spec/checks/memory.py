@@ -8,25 +8,29 @@ counted.
 """
 
 from math import prod
-from typing import NamedTuple, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
-from contract.spec.checks.model_size import FLOAT_BYTES, ModelSize
+from contract.spec.checks.model_size import FLOAT_BYTES, ModelSize, model_size_of
 from contract.spec.choices.data import (
     Bodies,
     Digits,
     EngineData,
     Folder,
     Glyphs,
+    ImportedData,
     Pairs,
     Reversal,
     Shards,
     Synthetic,
     Text,
 )
-from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, EngineOptimizer
+from contract.spec.choices.optimizers import LAMB, LARS, SGD, Adam, AdamW, EngineOptimizer, ImportedOptimizer
 from contract.spec.choices.rules import EASGD, AsyncSGD, Rule, Sync
 from contract.spec.many_core import ManyCore
 from contract.validation import ValidationIssue
+
+if TYPE_CHECKING:
+    from contract.spec.run import RunSpec
 
 GIB = 2**30
 LABEL_BYTES = WORD_BYTES = 8
@@ -55,6 +59,19 @@ class ReplicaMemory(NamedTuple):
         center = f" + {self.center} vectors of the center" if self.center else ""
         one = f"({' + '.join([*parts, f'data {format_bytes(self.data_bytes)}'])})"
         return f"{replicas} x {one}{center} = {format_bytes(self.total_bytes(replicas))}"
+
+
+def replica_of(run: "RunSpec") -> ReplicaMemory | None:
+    """Return the memory of a replica at the largest batch; None if it is not known, or if ranks share replicas."""
+    optimizer, data = run.optimizer, run.data
+    if isinstance(optimizer, ImportedOptimizer) or isinstance(data, ImportedData) or run.tensor:
+        return None
+    if (size := model_size_of(run.model, data)) is None:
+        return None
+    world = run.resources.world
+    share = max(stage.batch for stage in run.batch_schedule.stages) // world
+    own, center = count_vectors(run.rule, optimizer, world=world, averages=run.ema_decay is not None)
+    return ReplicaMemory(size, own, center, data_memory_bytes(data, min(share, run.micro_batch or share)))
 
 
 def check_memory(many_core: ManyCore, replica: ReplicaMemory) -> ValidationIssue | None:

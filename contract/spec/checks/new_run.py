@@ -1,25 +1,26 @@
-"""Checks of new runs: choices that the engine would ignore, or cannot carry out.
+"""Checks of new runs of the engine: choices that the engine would ignore, or cannot carry out.
 
 Earlier versions of the service accepted these choices. Only an experiment that is submitted is checked, so that stored
 experiments stay readable.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from contract.spec.any_run import AnyRun
 from contract.spec.choices.rules import EASGD, AsyncSGD
-from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue
 
+if TYPE_CHECKING:
+    from contract.spec.run import RunSpec
 
-def check_new_run(run: AnyRun) -> Iterator[ValidationIssue]:
+
+def check_new_run(run: "RunSpec") -> Iterator[ValidationIssue]:
     """Yield an issue for each choice of a new run that would have no effect or would end the run with an error."""
-    if isinstance(run, RunSpec):
-        yield from _collective_issues(run)
-        yield from _batch_norm_issues(run)
+    yield from _collective_issues(run)
+    yield from _batch_norm_issues(run)
 
 
-def _collective_issues(run: RunSpec) -> Iterator[ValidationIssue]:
+def _collective_issues(run: "RunSpec") -> Iterator[ValidationIssue]:
     rule, kind = run.rule, run.collective.kind
     if kind == "native" or not isinstance(rule, EASGD | AsyncSGD) or rule.variant in ("sync2", "sync3"):
         return
@@ -30,7 +31,7 @@ def _collective_issues(run: RunSpec) -> Iterator[ValidationIssue]:
     yield ValidationIssue(path="collective.kind", message=message)
 
 
-def _batch_norm_issues(run: RunSpec) -> Iterator[ValidationIssue]:
+def _batch_norm_issues(run: "RunSpec") -> Iterator[ValidationIssue]:
     rule, group = run.rule, run.batch_norm.group
     if group > 1 and isinstance(rule, EASGD | AsyncSGD) and rule.survives_workers:
         message = (

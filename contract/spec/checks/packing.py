@@ -61,10 +61,8 @@ def _packing_obstacle(pack: int, run: AnyRun) -> str | None:
         return "pack needs Slurm: local runs cannot share a job"
     if need.nodes > 1:
         return f"packed runs share one node, but this run needs {need.nodes} nodes"
-    if run.kind == "program" and run.launcher == "mpirun":
-        return (
-            "mpirun starts processes in the whole job, so a run with mpirun cannot share a job: use the launcher srun"
-        )
+    if run.sharing_obstacle:
+        return run.sharing_obstacle
     if need.many_core:
         return "a run with many_core needs whole chips, so it cannot share a node"
     if need.ranks_per_node * pack > MAX_NODE_RANKS:

@@ -10,11 +10,13 @@ import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from contract.spec.expanded import Expanded
-from contract.spec.program.run import ProgramSpec
 from contract.spec.resources import Local
 from contract.validation import ValidationIssue
+
+if TYPE_CHECKING:
+    from contract.spec.program.run import ProgramSpec
 
 PLAIN = re.compile(r"[A-Za-z0-9_./+-]+")
 LAUNCHERS = ("torchrun", "mpirun")  # programs that the agent starts
@@ -28,18 +30,7 @@ until wait while
 """
 
 
-def check_programs(experiment: Expanded, runs_folder: Path) -> list[ValidationIssue]:
-    """Return an issue for each file that a program of the experiment needs and that is not there."""
-    found: dict[tuple[str, str], ValidationIssue] = {}
-    for number, (_, run) in enumerate(experiment.points):
-        if run.kind == "program":
-            for issue in check_files(run, runs_folder):
-                path = experiment.place(issue.path, number)
-                found.setdefault((path, issue.message), issue.model_copy(update={"path": path}))
-    return list(found.values())
-
-
-def check_files(run: ProgramSpec, runs_folder: Path) -> Iterator[ValidationIssue]:
+def check_files(run: "ProgramSpec", runs_folder: Path) -> Iterator[ValidationIssue]:
     """Yield an issue for each file of one program that is not there."""
     environment, is_local = run.environment, run.resources.kind == "local"
     sees = _Sight(None if is_local else _device_of(runs_folder))
@@ -84,7 +75,7 @@ def _device_of(path: Path) -> int | None:
     return None
 
 
-def first_word(run: ProgramSpec) -> str | None:
+def first_word(run: "ProgramSpec") -> str | None:
     """Return the program that the command starts; None if only bash can tell."""
     if isinstance(run.command, list):
         return run.command[0] if PLAIN.fullmatch(run.command[0]) else None
@@ -96,7 +87,7 @@ def first_word(run: ProgramSpec) -> str | None:
     return first if PLAIN.fullmatch(first) and first not in BASH_WORDS.split() else None
 
 
-def _check_executable(run: ProgramSpec, program: str, sees: _Sight) -> Iterator[ValidationIssue]:
+def _check_executable(run: "ProgramSpec", program: str, sees: _Sight) -> Iterator[ValidationIssue]:
     if "/" in program:
         path = program if program.startswith("/") else f"{run.working_folder}/{program}"
         if (program.startswith("/") or run.working_folder) and sees.lacks(path):
@@ -107,21 +98,21 @@ def _check_executable(run: ProgramSpec, program: str, sees: _Sight) -> Iterator[
     yield from _check_on_path(run, program, sees, "command")
 
 
-def _check_on_path(run: ProgramSpec, program: str, sees: _Sight, field: str) -> Iterator[ValidationIssue]:
+def _check_on_path(run: "ProgramSpec", program: str, sees: _Sight, field: str) -> Iterator[ValidationIssue]:
     """Yield an issue if this host starts the program and the PATH is known and lacks it."""
     if _lacks_commands(run, [program], sees):
         message = f"there is no executable '{program}' on this host; the PATH of the service is {_path_of(run)}"
         yield ValidationIssue(path=field, message=message)
 
 
-def _lacks_commands(run: ProgramSpec, names: Sequence[str], sees: _Sight) -> bool:
+def _lacks_commands(run: "ProgramSpec", names: Sequence[str], sees: _Sight) -> bool:
     """Return whether this host starts the run, its PATH is known, and none of the commands is on it."""
     if sees.device is not None or (path := _path_of(run)) is None:
         return False
     return not any(shutil.which(name, path=path) for name in names)
 
 
-def _path_of(run: ProgramSpec) -> str | None:
+def _path_of(run: "ProgramSpec") -> str | None:
     """Return the PATH of a run of this host; None if only the run itself can tell."""
     environment = run.environment
     if environment.setup or environment.modules or environment.conda or "PATH" in environment.variables:

@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from contract.spec.any_run import AnyRun, read_run
-from contract.spec.checks.new_run import check_new_run
 from contract.spec.checks.packing import check_packing
 from contract.spec.checks.stored_size import check_stored_size
 from contract.spec.grid.grid import Grid, Values
@@ -99,7 +98,7 @@ def read_new_run(document: Mapping[str, Any]) -> tuple[AnyRun | None, list[Valid
         run = read_run(document)
     except ValidationError as error:
         return None, issues_of(error)
-    issues = list(check_new_run(run))
+    issues = list(run.new_run_issues())
     return (None, issues) if issues else (run, [])
 
 

@@ -1,6 +1,7 @@
 """The spec of a run of the user's own program."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -12,15 +13,16 @@ from contract.spec.artifacts.inputs import Inputs, check_inputs
 from contract.spec.artifacts.outputs import Outputs, check_outputs
 from contract.spec.artifacts.retention import AllOutputs, OutputRetention
 from contract.spec.artifacts.reuse import check_reuse, obstacle_of_program
-from contract.spec.base import Spec
-from contract.spec.dedup.dedup import Dedup
+from contract.spec.base_run import BaseRun, CodeStart
+from contract.spec.checks.program_files import check_files, first_word
+from contract.spec.dedup.dedup import Dedup, describe_dedup
 from contract.spec.numbers import Positive
 from contract.spec.program.environment import AbsolutePath, Environment, check_environment
 from contract.spec.program.metrics import MetricSources
 from contract.spec.program.section import complete_program
 from contract.spec.resources import Local, Resources, check_resources
 from contract.spec.retry import RetryPolicy, check_growth
-from contract.spec.volume.volume import Volume
+from contract.spec.volume.volume import Volume, describe_volume
 from contract.validation import ValidationIssue, validation_error
 
 Launcher = Literal["srun", "torchrun", "mpirun", "plain"]
@@ -31,7 +33,7 @@ MAX_WORDS, MAX_PARAMETERS = 10_000, 1_000
 FILES = ("parameters_json", "parameters_yaml", "run_folder", "checkpoint_folder", "job_python")
 
 
-class ProgramSpec(Spec):
+class ProgramSpec(BaseRun):
     """A complete run of a program: a command, its launcher, its environment and its parameters."""
 
     kind: Literal["program"] = "program"
@@ -106,14 +108,36 @@ class ProgramSpec(Spec):
     one, in place of being carried out; needs `code`."""
 
     @property
-    def survives_workers(self) -> bool:
-        """Whether the run goes on when a rank other than rank 0 is lost."""
-        return False
+    def snapshot(self) -> str | None:
+        """The hash of the code snapshot that the run needs; None: it needs none."""
+        return self.code
 
     @property
-    def replica(self) -> None:
-        """The memory of each replica: not known for a program."""
-        return
+    def code_start(self) -> CodeStart | None:
+        """How the command starts in the code snapshot; None without one."""
+        return CodeStart(self.code, self.subfolder or "", self._program_in_code()) if self.code else None
+
+    @property
+    def names_own_metrics(self) -> bool:
+        """Whether the program names all metrics: it does."""
+        return True
+
+    @property
+    def needs_tools(self) -> bool:
+        """Whether the agent carries the run out: it does."""
+        return True
+
+    @property
+    def script_parts(self) -> list[Any]:
+        """What a batch script depends on besides the resources: how the ranks start, and what the container sees."""
+        container = self.environment.container
+        return [self.launcher, [self.working_folder, container.model_dump(mode="json")] if container else []]
+
+    @property
+    def sharing_obstacle(self) -> str | None:
+        """Why the run cannot share a job with others, its resources aside; None if it can."""
+        why = "mpirun starts processes in the whole job, so a run with mpirun cannot share a job: use the launcher srun"
+        return why if self.launcher == "mpirun" else None
 
     @property
     def tasks(self) -> tuple[int, int]:
@@ -129,6 +153,24 @@ class ProgramSpec(Spec):
     def reuse_obstacle(self) -> str | None:
         """Why another run with an equal spec may compute something else; None if it computes the same."""
         return obstacle_of_program(self.code, self.dedup.images if self.dedup else None, self.inputs)
+
+    def describe_work(self) -> str:
+        """Return the launcher of the program, and the work of its section."""
+        program = f"a program by {self.launcher}"
+        if self.dedup:
+            return f"{program}: {describe_dedup(self.dedup)}"
+        return f"{program}: {describe_volume(self.volume)}" if self.volume else program
+
+    def file_issues(self, runs_folder: Path) -> Iterator[ValidationIssue]:
+        """Yield an issue for each file that the program needs and that is not there, as this host sees it."""
+        yield from check_files(self, runs_folder)
+
+    def _program_in_code(self) -> str:
+        """Return the relative path of the program that the command starts; empty if it is not one of the snapshot."""
+        is_made_later = bool(self.environment.setup)  # lines that may build the program
+        is_elsewhere = bool(self.working_folder or self.environment.container)
+        program = "" if is_made_later or is_elsewhere else first_word(self) or ""
+        return "" if program.startswith("/") or "/" not in program else program
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

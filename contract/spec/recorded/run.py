@@ -33,6 +33,11 @@ class RecordedSpec(Spec):
     parameters: RecordedParameters = Field(default={}, examples=[{"lr": 0.1, "optimizer": "lars"}])
     """Parameters of the run."""
 
+    @property
+    def names_own_metrics(self) -> bool:
+        """Whether the user's program named all metrics: it did."""
+        return True
+
 
 class RecordedExperiment(Spec):
     """An experiment whose runs were carried out elsewhere; it has no grid, and each run has its own parameters."""

@@ -43,7 +43,7 @@ def last_resource(search: SearchSpec, base: AnyRun) -> float | None:
     if isinstance(rule, NoStopping) or rule.last is not None:
         return None if isinstance(rule, NoStopping) else rule.last
     if rule.unit == "epochs":
-        return float(base.epochs) if base.kind == "engine" else None
+        return None if base.total_epochs is None else float(base.total_epochs)
     return float(base.steps) or None if rule.unit == "steps" else None
 
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from contract.spec.any_run import read_run
-from contract.spec.checks.new_run import check_new_run
 from contract.spec.grid.dotted_paths import overlap
 from contract.spec.grid.step_grid import MAX_ISSUES, with_values
 from contract.spec.steps.fill import fill_run
@@ -95,7 +94,7 @@ def _run_issues(
         run = read_run(filled)
     except ValidationError as error:
         return list(_issues_of(error, template, later))
-    return [] if _is_open(template, later) else list(check_new_run(run))
+    return [] if _is_open(template, later) else list(run.new_run_issues())
 
 
 def _sample(reference: Reference, template: _Template) -> Any:

@@ -10,7 +10,6 @@ import torch.distributed as dist
 from pydantic import ValidationError
 
 from contract.folder.run_folder import RunFolder
-from contract.spec.checks.new_run import check_new_run
 from contract.spec.run import RunSpec
 from tests.testing.mutated_specs import is_tiny, mutated_specs
 from tests.testing.trainers.forked_ranks import on_ranks
@@ -66,7 +65,7 @@ def accepted(seed: int, world: int, most: int) -> list[str]:
             run = RunSpec.model_validate(document)
         except ValidationError:
             continue
-        if run.resources.world == world and is_tiny(run) and not list(check_new_run(run)):
+        if run.resources.world == world and is_tiny(run) and not list(run.new_run_issues()):
             found.append(run.model_dump_json())
     return found[:most]
 

@@ -1,11 +1,14 @@
 """Warning of ranks on GPUs whose cpus decode fewer images than a GPU trains."""
 
 import re
+from typing import TYPE_CHECKING
 
 from contract.spec.choices.data import Folder, Shards
 from contract.spec.resources import Slurm
-from contract.spec.run import RunSpec
 from contract.validation import ValidationIssue
+
+if TYPE_CHECKING:
+    from contract.spec.run import RunSpec
 
 # images that a cpu decodes in a second: JPEGs of 110 kB cropped to 224 x 224 pixels (docs/log/gpu.md)
 IMAGES_PER_S = 300
@@ -13,7 +16,7 @@ ENOUGH_CPUS = 8  # a rank's own cpu and seven loader processes: 2,100 images/s, 
 GPU = re.compile(r"(^|,)(gres[:/])?gpu\b", re.I)
 
 
-def warn_of_few_cpus(run: RunSpec) -> ValidationIssue | None:
+def warn_of_few_cpus(run: "RunSpec") -> ValidationIssue | None:
     """Return that the loader will limit a rank with one cpu, the default of `cpus_per_rank`; None if it will not."""
     need = run.resources
     if not isinstance(need, Slurm) or not isinstance(run.data, Folder | Shards) or run.device == "cpu":

@@ -1,18 +1,21 @@
 """The text of an engine run in a dry run: its steps, how its ranks share replicas, K-FAC, and its list of images."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from contract.spec.choices.preconditioners import KFAC
 from contract.spec.choices.tensor import describe_mesh
-from contract.spec.run import RunSpec
+
+if TYPE_CHECKING:
+    from contract.spec.run import RunSpec
 
 
-def describe_engine(run: RunSpec) -> str:
+def describe_engine(run: "RunSpec") -> str:
     """Return the steps of a run, and each choice that decides who computes what, or with which images."""
     return ", ".join([f"{run.steps} steps of {run.batch}", *_choices(run)])
 
 
-def _choices(run: RunSpec) -> Iterator[str]:
+def _choices(run: "RunSpec") -> Iterator[str]:
     if run.tensor:
         replicas = f"{run.replicas} replica{'s' if run.replicas > 1 else ''}"
         yield f"{replicas} of {describe_mesh(run.tensor.kind, run.tensor.side)}"
