@@ -7,7 +7,19 @@ from fastapi import APIRouter, Depends, FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.middleware.gzip import GZipMiddleware
 
-from api import collectives, dashboard, errors, experiments, failures, health, runs
+from api import (
+    answer,
+    collectives,
+    dashboard,
+    errors,
+    experiments,
+    failures,
+    health,
+    runs,
+    schedules,
+    search,
+    workflow_steps,
+)
 from api.access.credentials import Credentials
 from api.access.guard import AccessMiddleware
 from api.access.headers import SecurityHeadersMiddleware
@@ -35,15 +47,11 @@ from api.metrics import metrics
 from api.metrics.latency import LatencyMiddleware, latency_histogram
 from api.notify import rules as notify_rules
 from api.notify import targets as notify_targets
-from api.planning import plans
+from api.planning import kfac, plans
 from api.points import batches, curves
 from api.points.shared_answers import SharedAnswers
-from api.pricing import kfac
-from api.results import answer, search
 from api.run_table import groups, table
 from api.saved import reports, views
-from api.schedules import schedules
-from api.workflows import steps
 from contract.settings import Settings
 from store.mirror.object_store import ObjectStore
 from store.session import engine_for
@@ -53,7 +61,7 @@ ROUTERS = (
     answer.router,
     search.router,
     failures.router,
-    steps.router,
+    workflow_steps.router,
     # before the runs: the words in /runs/table, /runs/groups, /runs/curves and /runs/comparison are no ids of runs
     table.router,
     groups.router,

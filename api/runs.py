@@ -33,9 +33,9 @@ from contract.api.curves import Column, RunPoints
 from contract.api.list_sort import RunSort
 from contract.api.responses import Page, RunDetail, RunView, Stopped
 from contract.diagnosis.stacks import AttemptStacks, read_stacks
+from contract.folder.chunk_states import ChunkStates
 from contract.folder.rank_times import RankTimes, read_rank_times
 from contract.folder.run_folder import TIMES, RunFolder
-from contract.folder.volume.chunk_states import ChunkStates
 from contract.lifecycle.state import State
 from contract.metric_names import by_importance
 from contract.validation import ValidationIssue

@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from bigbatch.commands.automation import notify, schedule
+from bigbatch.commands import imports, notify, schedule, sweep
 from bigbatch.commands.clusters import clusters
 from bigbatch.commands.compare import compare
+from bigbatch.commands.dedup import dedup
+from bigbatch.commands.diff import diff
 from bigbatch.commands.doctor import doctor
 from bigbatch.commands.dry_run import dry_run
 from bigbatch.commands.exports.artifacts import artifacts
@@ -20,8 +22,6 @@ from bigbatch.commands.exports.mlflow import export_mlflow
 from bigbatch.commands.exports.points import export_points
 from bigbatch.commands.exports.runs import export_runs
 from bigbatch.commands.first_run import first_run
-from bigbatch.commands.images.dedup import dedup
-from bigbatch.commands.importing import imports
 from bigbatch.commands.lifecycle.backup import backup, restore
 from bigbatch.commands.lifecycle.delete import delete, deleted_items
 from bigbatch.commands.lifecycle.labels import archive, assign, leave_out, note, rename, tag
@@ -34,14 +34,12 @@ from bigbatch.commands.planning.plan import plan
 from bigbatch.commands.price import price
 from bigbatch.commands.program.export import export
 from bigbatch.commands.program.run import run
-from bigbatch.commands.reproduce.diff import diff
-from bigbatch.commands.reproduce.rerun import rerun
+from bigbatch.commands.rerun import rerun
 from bigbatch.commands.run_table import views
 from bigbatch.commands.run_table.runs import runs
 from bigbatch.commands.sign_in import sign_in
 from bigbatch.commands.stop import stop
 from bigbatch.commands.submit import submit
-from bigbatch.commands.sweep import sweep
 from bigbatch.commands.up import up
 from bigbatch.commands.watch import watch
 from bigbatch.commands.why import why

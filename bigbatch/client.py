@@ -10,26 +10,26 @@ import httpx
 
 from bigbatch import frame
 from bigbatch.artifact_client import ArtifactClient
-from bigbatch.automation.notify_client import NotifyClient
-from bigbatch.automation.schedule_client import ScheduleClient
 from bigbatch.connection import Connection, Parameters
 from bigbatch.experiment import Experiment, PointsOfRun
 from bigbatch.export_client import ExportClient
 from bigbatch.lifecycle_client import LifecycleClient
+from bigbatch.notify_client import NotifyClient
 from bigbatch.price_client import PriceClient
 from bigbatch.recording_client import RecordingClient
+from bigbatch.schedule_client import ScheduleClient
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.snapshot.take import SnapshotRef, take_snapshot
 from bigbatch.sweeps.search_client import SearchClient
 from bigbatch.table_client import TableClient
 from contract.api.curves import BucketedCurve, Column, ExperimentCurves, LogPart, RunBucketedCurve, RunCurves, RunPoints
 from contract.api.list_sort import ExperimentSort
-from contract.api.nodes.failures import NodeFailureReport
+from contract.api.node_failures import NodeFailureReport
 from contract.api.reproduction import RunDifferences
 from contract.api.responses import ExperimentView, FailedRun, Page, RunDetail, RunView, Stopped
 from contract.api.service import ClusterView, Health, Readiness
 from contract.api.snapshots import Received, SnapshotState
-from contract.api.workflows.steps import StepGraph
+from contract.api.workflow_steps import StepGraph
 from contract.diagnosis.stacks import AttemptStacks, RankStacks
 from contract.folder.environment_record import EnvironmentRecord
 from contract.lifecycle.state import State

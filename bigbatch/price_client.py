@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from bigbatch.connection import Connection, Parameters
 from contract.api.collectives import PriceList, TensorPriceList
+from contract.api.planning.kfac import KFACPriceView
 from contract.api.planning.plans import DeviceView, PlanReport, PlanRequest
-from contract.api.pricing.kfac import KFACPriceView
 
 
 class PriceClient:

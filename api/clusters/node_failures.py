@@ -13,7 +13,7 @@ from api.database import Reading
 from api.http.statuses import UNCHANGED, problems
 from api.points.shared_answers import SharedAnswers
 from api.sentences.reason import reason_sentence
-from contract.api.nodes.failures import FailedAttempt, NodeFailureReport, NodeFailures
+from contract.api.node_failures import FailedAttempt, NodeFailureReport, NodeFailures
 from contract.lifecycle.exit_cause import ExitCause
 from store.lists import node_failures
 from store.lists.node_failures import OTHER_FAILURES, EndCount, FailedJob

@@ -18,8 +18,8 @@ from contract.api.planning.plans import PlanRequest
 from contract.api.problem import Problem
 from contract.api.saved.reports import AddedBlock, NewReport, ReportChange
 from contract.api.saved.views import NewView, ViewChange
-from contract.api.schedules.schedules import NewSchedule, ScheduleChange
-from contract.api.search.search import SearchExtension
+from contract.api.schedules import NewSchedule, ScheduleChange
+from contract.api.search import SearchExtension
 from contract.api.service import ChangedItems, LogSize
 from contract.api.snapshots import SnapshotRequest
 

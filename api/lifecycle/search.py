@@ -11,9 +11,9 @@ from api.errors import Conflict, Invalid, NotFound
 from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CHANGE
 from api.parameters import ExperimentId
-from api.results.search import status_of
 from api.rows import see_experiment
-from contract.api.search.search import SearchChanged, SearchExtension
+from api.search import status_of
+from contract.api.search import SearchChanged, SearchExtension
 from contract.spec.grid.grid import MAX_POINTS
 from contract.spec.search.search import SearchSpec
 from contract.validation import ValidationIssue, issues_of

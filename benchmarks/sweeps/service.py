@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bigbatch.client import Client
-from contract.api.search.search import SearchDetail
+from contract.api.search import SearchDetail
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 3600.0

@@ -9,7 +9,7 @@ from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import format_age, print_json, print_table
-from contract.api.nodes.failures import NodeFailureReport, NodeFailures
+from contract.api.node_failures import NodeFailureReport, NodeFailures
 from contract.api.service import ClusterView
 
 DAYS = 30

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from bigbatch.client import Client
-from bigbatch.commands.sweep.sweep import sweep_line
+from bigbatch.commands.sweep import sweep_line
 from bigbatch.errors import ApiError, Unreachable
 from bigbatch.polling import Pause, poll_runs
 from bigbatch.terminal.message import print_message

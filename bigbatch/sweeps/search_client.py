@@ -1,7 +1,7 @@
 """The client's methods for searches: read, pause, resume, extend."""
 
 from bigbatch.connection import Connection
-from contract.api.search.search import SearchChanged, SearchDetail, SearchExtension
+from contract.api.search import SearchChanged, SearchDetail, SearchExtension
 
 
 class SearchClient:

@@ -3,7 +3,7 @@
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import print_table
 from bigbatch.terminal.units import format_duration
-from contract.api.pricing.kfac import KFACPriceView
+from contract.api.planning.kfac import KFACPriceView
 
 
 def print_kfac_price(cost: KFACPriceView) -> None:

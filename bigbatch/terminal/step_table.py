@@ -1,7 +1,7 @@
 """The table of a workflow's steps: state, runs, what each waits for, and how long it takes."""
 
 from bigbatch.terminal.units import format_duration
-from contract.api.workflows.steps import StepGraph, StepView
+from contract.api.workflow_steps import StepGraph, StepView
 from contract.lifecycle.state import State
 
 HEADS = ("step", "state", "runs", "needs", "time", "why")

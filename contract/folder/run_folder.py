@@ -13,6 +13,7 @@ from contract.access.visibility import PRIVATE, Visibility
 from contract.folder import heartbeat, rank_failure
 from contract.folder.auto_choice import CollectiveChoices
 from contract.folder.bounds import INT8
+from contract.folder.chunk_states import ChunkStates
 from contract.folder.cpu_binding import CpuBindings
 from contract.folder.files import untrusted_file
 from contract.folder.files.atomic_file import write_atomic, write_exclusive, write_new
@@ -21,7 +22,6 @@ from contract.folder.heartbeat import Heartbeat
 from contract.folder.lost_rank import LostRank, read_lost_ranks
 from contract.folder.rank_failure import RankFailure, RankRoster, order_by_time, parse_roster
 from contract.folder.rendezvous_point import RendezvousPoint
-from contract.folder.volume.chunk_states import ChunkStates
 from contract.spec.any_run import AnyRun
 from contract.spec.run import RunSpec
 from runfiles import claim, exit_status, names

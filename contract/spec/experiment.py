@@ -13,7 +13,7 @@ from contract.spec.grid.fields import Axes, MaxParallel, Variants
 from contract.spec.grid.grid import Grid
 from contract.spec.grid.step_grid import REQUIRED
 from contract.spec.labels import MAX_TAGS, Name, Notes, Owner, Project, Tag
-from contract.spec.notify.rule import Notify
+from contract.spec.notify_rule import Notify
 from contract.spec.objective import OBJECTIVE_EXAMPLE, Objective, objective_issues
 from contract.spec.search.search import SearchSpec
 from contract.spec.steps.step import MAX_STEPS, StepSpec

@@ -18,12 +18,13 @@ from contract.spec.checks.batches import check_batches
 from contract.spec.checks.easgd import check_averaging, check_easgd, check_sgd
 from contract.spec.checks.extension import check_extension
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
-from contract.spec.checks.input.loader_cpus import warn_of_few_cpus
+from contract.spec.checks.kfac import check_preconditioner
+from contract.spec.checks.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.lr_schedule import check_lr_schedule
 from contract.spec.checks.memory import ReplicaMemory, check_memory, replica_of
 from contract.spec.checks.model import check_model, check_volumes
 from contract.spec.checks.new_run import check_new_run
-from contract.spec.checks.preconditioners.kfac import check_preconditioner
+from contract.spec.checks.tensor import check_tensor
 from contract.spec.checks.world_size import check_data_groups, check_world_size
 from contract.spec.choices.augmentations import Augmentation
 from contract.spec.choices.collectives import Collective, Native
@@ -42,7 +43,6 @@ from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm, check_resources
 from contract.spec.retry import RetryPolicy, check_growth
-from contract.spec.tensor.check import check_tensor
 from contract.validation import ValidationIssue, validation_error
 
 Precision = Literal["float32", "bfloat16", "float16"]

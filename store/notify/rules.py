@@ -6,7 +6,7 @@ from sqlalchemy import Row, delete, insert, or_, select
 from sqlalchemy.orm import Session
 
 from contract.api.notify.rules import NewRule
-from contract.spec.notify.rule import NotifyRule as SpecRule
+from contract.spec.notify_rule import NotifyRule as SpecRule
 from store.notify.table import NotifyRule, NotifyTarget
 from store.notify.targets import target_ids
 from store.tables import Experiment

@@ -118,7 +118,7 @@ def test_the_parts_of_a_step_are_means_of_all_steps_as_those_of_a_query(both: Te
 def test_the_speed_of_every_run_is_the_mean_of_its_steps(
     both: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.results.answer.MAX_MEASURED", 1)
+    monkeypatch.setattr("api.answer.MAX_MEASURED", 1)
     path = f"/api/v1/experiments/{fill_with_slow_first_steps(engine)}/answer"
     groups = both.get(path, params={"figure": "samples_per_s"}).json()["groups"]
     assert [bool(group["parts"]) for group in groups] == [True, False, False]

@@ -2,8 +2,8 @@
 
 from fastapi.testclient import TestClient
 
+from contract.folder.chunk_states import ChunkStates, StageProgress
 from contract.folder.run_folder import RunFolder
-from contract.folder.volume.chunk_states import ChunkStates, StageProgress
 
 PATH = "/api/v1/runs/1/chunks"
 

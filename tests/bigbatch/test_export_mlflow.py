@@ -14,9 +14,9 @@ import pytest
 
 from bigbatch.client import Client
 from bigbatch.errors import BigbatchError, Unreachable
-from bigbatch.exporting.mlflow import MAX_METRICS, MAX_PARAMETERS, Sent, send_experiment
 from bigbatch.importing.mlflow_runs import read_mlflow
 from bigbatch.importing.mlflow_server import MlflowServer
+from bigbatch.mlflow_export import MAX_METRICS, MAX_PARAMETERS, Sent, send_experiment
 from tests.testing.command import Call
 from tests.testing.servers import answers, free_port, wait_for
 

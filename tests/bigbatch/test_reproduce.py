@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bigbatch.client import Client
-from bigbatch.commands.reproduce.diff import _format
+from bigbatch.commands.diff import _format
 from tests.testing.command import Call, Site
 from tests.testing.snapshots import repository, write
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contract.spec import run as run_module
 from contract.reuse.key import reuse_key
+from contract.spec import run as run_module
 from contract.spec.any_run import read_run
 from contract.spec.expanded import read_experiment
 from contract.spec.program.run import ProgramSpec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from study.workflow.critical_path import TimedStep, schedule
+from study.critical_path import TimedStep, schedule
 
 pytestmark = pytest.mark.ring("quick")
 

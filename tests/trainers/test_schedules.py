@@ -6,14 +6,7 @@ import pytest
 
 from contract.spec.run import RunSpec
 from trainers.build.schedules import build_schedule
-from trainers.schedules.constant import constant
-from trainers.schedules.cosine import cosine
-from trainers.schedules.polynomial import polynomial
-from trainers.schedules.scaling import scale
-from trainers.schedules.schedule import Schedule
-from trainers.schedules.staged import staged
-from trainers.schedules.step import step
-from trainers.schedules.warmup import warmup
+from trainers.schedules import Schedule, constant, cosine, polynomial, scale, staged, step, warmup
 
 pytestmark = pytest.mark.ring("quick")
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from contract.metric_names import HELDOUT_ACCURACY, HELDOUT_LOSS
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.data.split import Batch
-from trainers.tasks.translation import Translation
+from trainers.tasks import Translation
 from trainers.training.evaluation import Evaluation
 from trainers.training.precision import Precision
 

@@ -18,7 +18,7 @@ from trainers.build.models import build_model
 from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, Manifest, PartState, rank_part
 from trainers.data.sources.bodies import NOISE, bodies, draw_bodies
 from trainers.models.unet3d import UNet3D
-from trainers.tasks.segmentation import Segmentation
+from trainers.tasks import Segmentation
 from trainers.volume.work.net import load_net
 
 BODIES = {"kind": "bodies", "edge": 12, "train_samples": 64, "heldout_samples": 16}

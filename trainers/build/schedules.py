@@ -7,13 +7,7 @@ from contract.spec.choices import schedules as choices
 from contract.spec.run import RunSpec
 from trainers.build.imported import describe, make_callable
 from trainers.generators.seeds import alike
-from trainers.schedules.cosine import cosine
-from trainers.schedules.polynomial import polynomial
-from trainers.schedules.scaling import scale
-from trainers.schedules.schedule import Schedule
-from trainers.schedules.staged import staged
-from trainers.schedules.step import step
-from trainers.schedules.warmup import warmup
+from trainers.schedules import Schedule, cosine, polynomial, scale, staged, step, warmup
 
 WARMUP_POWERS = {"linear": 1, "quadratic": 2}
 

@@ -14,14 +14,8 @@ from trainers.build.imported import make_callable
 from trainers.build.losses import build_own_loss, least_outputs
 from trainers.data.text.vocabulary import PADDING
 from trainers.generators.seeds import alike
-from trainers.tasks.checked_task import CheckedTask
-from trainers.tasks.classification import Classification
-from trainers.tasks.language_model import LanguageModel
-from trainers.tasks.own_metrics import OwnMetrics
-from trainers.tasks.own_task import OwnTask
-from trainers.tasks.segmentation import Segmentation
-from trainers.tasks.task import Task
-from trainers.tasks.translation import Translation
+from trainers.own_metrics import OwnMetrics
+from trainers.tasks import CheckedTask, Classification, LanguageModel, OwnTask, Segmentation, Task, Translation
 from trainers.tensor.cross_entropy import ShardedLanguageModel
 from trainers.tensor.mesh import Mesh
 

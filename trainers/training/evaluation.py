@@ -18,8 +18,8 @@ from trainers.data.loader import Batches, Loader
 from trainers.data.split import UNCHANGED, DeviceBatch, Split, to_device
 from trainers.models.evaluation_mode import evaluation_mode
 from trainers.models.statistics import statistics
-from trainers.tasks.own_metrics import OwnMetrics
-from trainers.tasks.task import Task
+from trainers.own_metrics import OwnMetrics
+from trainers.tasks import Task
 from trainers.training.evaluation_diagnosis import OutputNotFinite, SampleSearch, first_of_ranks
 from trainers.training.precision import Precision
 

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from trainers.collectives.json_exchange import gather_json
 from trainers.data.split import DeviceBatch
-from trainers.tasks.own_metrics import OwnMetrics
-from trainers.tasks.task import Task
+from trainers.own_metrics import OwnMetrics
+from trainers.tasks import Task
 from trainers.training.precision import Precision
 
 Found = tuple[int, str]  # the number of a sample, and what is not finite

@@ -20,7 +20,7 @@ from trainers.progress.step_metrics import StepMeasurement, StepMetrics
 from trainers.progress.timer import Timer
 from trainers.recovery.checkpoint_coordinator import CheckpointCoordinator
 from trainers.replicas.comparison import ReplicaComparison
-from trainers.schedules.schedule import Schedule
+from trainers.schedules import Schedule
 from trainers.training.data_feed import DataFeed
 from trainers.training.diverged import Diverged
 from trainers.training.evaluation import Evaluation, recalibrate

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from bigbatch.client import Client
-from bigbatch.exporting.mlflow import send_experiment
 from bigbatch.importing.mlflow_server import MlflowServer
+from bigbatch.mlflow_export import send_experiment
 from bigbatch.terminal.output import format_count
 
 

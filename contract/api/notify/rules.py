@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from contract.described_model import DescribedModel
 from contract.lifecycle.notification import NotifyEvent
 from contract.spec.labels import Owner
-from contract.spec.notify.rule import Events, TargetName
+from contract.spec.notify_rule import Events, TargetName
 
 
 class NewRule(DescribedModel):

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from contract.described_model import DescribedModel
 from contract.lifecycle.notification import TargetKind
-from contract.spec.notify.rule import TargetName
+from contract.spec.notify_rule import TargetName
 
 SECRET_PREFIX = "whsec_"  # of https://www.standardwebhooks.com
 MIN_SECRET, MAX_SECRET = 24, 64  # bytes

@@ -21,7 +21,7 @@ from tests.testing.trainers.pictures import pictures
 from trainers.data.dedup.__main__ import main
 from trainers.data.dedup.altered_copies import alter
 from trainers.data.dedup.duplicates import HashSettings
-from trainers.data.dedup.work.rank import PERIOD_S, RankLog, read_dedup
+from trainers.data.dedup.rank import PERIOD_S, RankLog, read_dedup
 from trainers.data.images.image_list import read_image_list
 
 NAMES = {f"{number}.png" for number in range(6)}

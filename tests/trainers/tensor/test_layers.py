@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tests.testing.trainers.thread_mesh import ThreadMesh
 from trainers.losses.tokens import TokenCrossEntropy
 from trainers.models.gpt import GPT
-from trainers.tasks.language_model import LanguageModel
+from trainers.tasks import LanguageModel
 from trainers.tensor.calls import Sizes, calls_of_pass, words_of_pass
 from trainers.tensor.cross_entropy import ShardedCrossEntropy, ShardedLanguageModel
 from trainers.tensor.mesh import Mesh, Shape

@@ -18,7 +18,7 @@ from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, rank_
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.data.loader import Loader
 from trainers.data.split import TensorSplit
-from trainers.tasks.classification import Classification
+from trainers.tasks import Classification
 from trainers.training.evaluation import Evaluation, average_statistics, recalibrate
 from trainers.training.precision import Precision
 

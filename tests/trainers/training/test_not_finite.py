@@ -17,8 +17,8 @@ from trainers.checkpoints.checkpoint_directory import CheckpointDirectory
 from trainers.data.split import TensorSplit
 from trainers.optimizers.clip import clip
 from trainers.optimizers.gradient_check import GradientCheck, GradientsNotFinite
-from trainers.tasks.classification import Classification
-from trainers.tasks.own_metrics import OwnMetrics
+from trainers.own_metrics import OwnMetrics
+from trainers.tasks import Classification
 from trainers.training.evaluation import Evaluation
 from trainers.training.evaluation_diagnosis import OutputNotFinite
 from trainers.training.precision import LossScale, Precision

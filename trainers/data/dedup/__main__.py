@@ -24,9 +24,9 @@ from contract.spec.dedup.options import (
 from trainers.checkpoints.durable_file import write_durably
 from trainers.data.dedup.duplicates import HashSettings
 from trainers.data.dedup.hashes import format_hash
+from trainers.data.dedup.rank import RankLog, request_of, run_folder
 from trainers.data.dedup.report import Search, make_html, make_json
 from trainers.data.dedup.request import SearchRequest
-from trainers.data.dedup.work.rank import RankLog, request_of, run_folder
 from trainers.data.images.image_list import write_image_list
 from trainers.data.shards.shard_error import ShardError
 

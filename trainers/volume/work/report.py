@@ -6,8 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import bigbatch
-from contract.folder.run_folder import RunFolder
-from contract.folder.volume.chunk_states import (
+from contract.folder.chunk_states import (
     DONE,
     LABELED,
     LEASED,
@@ -17,6 +16,7 @@ from contract.folder.volume.chunk_states import (
     StageName,
     StageProgress,
 )
+from contract.folder.run_folder import RunFolder
 from trainers.volume.tasks.task_folder import Looked, TaskFolder
 from trainers.volume.work.plan import CHUNKS, MERGE, NUMBERS, Plan
 

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from api.collectives import NetworkQuery, evaluate_network
 from api.http.statuses import UNCHANGED, problems
-from contract.api.pricing.kfac import KFACPriceView, KFACWords
+from contract.api.planning.kfac import KFACPriceView, KFACWords
 from contract.spec.choices.models import Model
 from trainers.kfac_price import KFACChoice, RankSpeed, price_kfac
 from trainers.layer_shapes import layer_shapes

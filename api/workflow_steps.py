@@ -12,7 +12,7 @@ from api.http.statuses import ITEM
 from api.parameters import ExperimentId
 from api.rows import found_experiment
 from api.sentences.step import step_sentence
-from contract.api.workflows.steps import StepEdge, StepGraph, StepView
+from contract.api.workflow_steps import StepEdge, StepGraph, StepView
 from contract.lifecycle.state import ENDED
 from contract.lifecycle.step import OPEN_STEPS, StepState
 from contract.spec.steps.step import StepSpec
@@ -20,7 +20,7 @@ from store.steps import durations
 from store.steps.durations import Done
 from store.steps.progress import StepProgress, of_experiment
 from store.tables import Experiment, now
-from study.workflow.critical_path import Schedule, TimedStep, schedule
+from study.critical_path import Schedule, TimedStep, schedule
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 

@@ -13,7 +13,7 @@ from bigbatch.snapshot.attach import attach_snapshot
 from bigbatch.snapshot.capture import MAX_MB
 from bigbatch.spec_file import read_spec
 from bigbatch.terminal.output import print_json, print_table
-from contract.api.schedules.schedules import ScheduleView
+from contract.api.schedules import ScheduleView
 from contract.lifecycle.schedule import Missed, Overlap
 from contract.validation import issues_of
 

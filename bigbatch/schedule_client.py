@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bigbatch.connection import Connection
-from contract.api.schedules.schedules import NewSchedule, ScheduleChange, ScheduleDetail, Schedules, ScheduleView
+from contract.api.schedules import NewSchedule, ScheduleChange, ScheduleDetail, Schedules, ScheduleView
 from contract.lifecycle.schedule import Missed, Overlap
 
 PATH = "/schedules"

@@ -12,7 +12,7 @@ from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.orders import error_of, folders_of
 from api.parameters import MAX_INTEGER, UserName
-from contract.api.schedules.schedules import (
+from contract.api.schedules import (
     NewSchedule,
     ScheduleChange,
     ScheduleDetail,

@@ -13,7 +13,7 @@ from api.errors import NotFound
 from api.http.statuses import ITEM
 from api.parameters import ExperimentId
 from api.rows import found_experiment
-from contract.api.search.search import BestSoFar, Lineage, SearchDetail, SearchStatus, TrialView
+from contract.api.search import BestSoFar, Lineage, SearchDetail, SearchStatus, TrialView
 from contract.lifecycle.trial import TrialStatus
 from contract.spec.any_run import read_run
 from contract.spec.grid.grid import Values

@@ -8,7 +8,7 @@ from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.errors import BigbatchError
 from bigbatch.terminal.output import format_count, format_percent, print_json, print_table
-from contract.api.search.search import Lineage, SearchChanged, SearchDetail, TrialView
+from contract.api.search import Lineage, SearchChanged, SearchDetail, TrialView
 from contract.spec.grid.value_text import describe_values
 
 Number = Annotated[int, typer.Argument(metavar="ID", help="The experiment.")]

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from contract.described_model import DescribedModel
 from contract.lifecycle.schedule import Missed, Overlap, StartStatus
-from contract.spec.notify.rule import TargetName
+from contract.spec.notify_rule import TargetName
 
 EXAMPLE = {"name": "nightly", "base": {"kind": "program", "command": "python check.py"}}
 Cron = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]

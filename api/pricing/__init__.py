@@ -1,1 +1,0 @@
-"""Endpoints that predict what a run costs, besides its collective."""

@@ -1,1 +1,0 @@
-"""Results of an experiment over all its runs."""

@@ -1,1 +1,0 @@
-"""The client's methods for notifications, schedules and triggers."""

@@ -1,1 +1,0 @@
-"""Commands for notifications, schedules and triggers."""

@@ -1,1 +1,0 @@
-"""Commands that work on images on this machine, with the decoder of the jobs."""

@@ -1,1 +1,0 @@
-"""The commands that import runs from other trackers."""

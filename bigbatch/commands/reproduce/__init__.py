@@ -1,1 +1,0 @@
-"""The commands that repeat a run and compare what two runs ran."""

@@ -1,1 +1,0 @@
-"""The commands of sweeps that learn."""

@@ -1,1 +1,0 @@
-"""Runs of this service, sent to other trackers."""

@@ -1,1 +1,0 @@
-"""What the API returns about the nodes of clusters."""

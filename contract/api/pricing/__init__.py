@@ -1,1 +1,0 @@
-"""Predicted costs of runs, as the API returns them."""

@@ -1,1 +1,0 @@
-"""What a run over a volume leaves in its folder."""

@@ -1,1 +1,0 @@
-"""Checks of how a run gets its input."""

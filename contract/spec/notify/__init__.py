@@ -1,1 +1,0 @@
-"""Rules of notifications as a spec has them."""

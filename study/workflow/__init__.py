@@ -1,1 +1,0 @@
-"""Calculations over the steps of a workflow."""

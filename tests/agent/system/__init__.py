@@ -1,1 +1,0 @@
-"""Tests of the system metrics of nodes."""

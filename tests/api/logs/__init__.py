@@ -1,1 +1,0 @@
-"""Tests of the endpoint of a run's log."""

@@ -1,1 +1,0 @@
-"""Learning-rate schedules as functions of the epoch."""
