@@ -44,7 +44,7 @@ from api.render import experiment_detail, experiment_draft, experiment_view, run
 from api.rows import found_experiment, found_step, see_experiment
 from contract.api.checkpoint_advice import Advice, advise_interval
 from contract.api.curves import ExperimentPoints, RunCurve
-from contract.api.drafts.experiment import ExperimentDraft
+from contract.api.drafts import ExperimentDraft
 from contract.api.list_sort import ExperimentSort
 from contract.api.responses import (
     Created,

@@ -8,8 +8,8 @@ from fastapi import Depends, Header, Path, Query
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
+from starlette.convertors import StringConvertor, register_url_convertor
 
-import api.http.ids  # noqa: F401  # paths have ids in these forms
 from api.errors import Invalid
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import State
@@ -263,3 +263,21 @@ def list_order(db: Session, table: type[Experiment] | type[Run], sort: str, befo
     except UnknownRowError as error:
         message = f"the list in the order {sort} has no item {before} from which it could continue"
         raise Invalid("the request is not valid", [ValidationIssue(path="before", message=message)]) from error
+
+
+# The forms of ids in paths: {run_id:id} and {name:hash}. A path of another form is another path, so that a word such as
+# /runs/names is never taken for the id of a run, by no method.
+class IdConvertor(StringConvertor):
+    """A number; FastAPI checks how large it may be."""
+
+    regex = "[0-9]+"
+
+
+class HashConvertor(StringConvertor):
+    """A SHA-256 in small hexadecimal digits."""
+
+    regex = "[0-9a-f]{64}"
+
+
+register_url_convertor("id", IdConvertor())
+register_url_convertor("hash", HashConvertor())

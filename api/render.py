@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from api.sentences.reason import reason_sentence
 from api.sentences.run_reason import is_after_failure, pending_kind, reason_in_queue, run_reason
 from api.sentences.unread import unread_view, with_unreadable
-from contract.api.drafts.experiment import DraftRun, DraftStep, ExperimentDraft
+from contract.api.drafts import DraftRun, DraftStep, ExperimentDraft
 from contract.api.objective import ShownObjective
 from contract.api.responses import (
     AttemptView,

@@ -17,7 +17,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bigbatch.certificates import tls_hint, trusted_certificates
 from bigbatch.errors import ApiError, BigbatchError, Unreachable
-from bigbatch.plain_value import plain_value
+from bigbatch.running.measurement import number_text
 from bigbatch.versions import has_unknown_part, is_unknown_call, unread_answer, with_versions
 from contract.access.service_address import address_of_home
 from contract.access.service_record import LOOPBACK, token_of_local_service
@@ -260,3 +260,18 @@ def _parse(url: str) -> httpx.URL:
     if parsed.scheme not in PORTS or not parsed.host or parsed.query or parsed.fragment or parsed.userinfo:
         raise BigbatchError(f"'{shown_address(url)}' is not a valid address: use {FORM}, and BIGBATCH_TOKEN")
     return parsed
+
+
+class NoPlainValueError(BigbatchError):
+    """A value of a document is neither a number, nor a text, a list or an object."""
+
+
+def plain_value(value: Any) -> Any:
+    """Return a scalar or an array as plain values, a float32 with its own digits; the service refuses NaN by field."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, float):
+        return json.loads(number_text(value) or "null")
+    if plain is value:
+        message = f"a document has numbers, texts, lists and objects, and no {type(value).__name__}: {value!r:.200}"
+        raise NoPlainValueError(message)
+    return list(value) if isinstance(plain, list) else plain  # each of them has its own digits

@@ -7,7 +7,7 @@ from lab.command import run
 from lab.errors import LabError
 from lab.layout import Layout
 from lab.processes import Process
-from lab.services import accounts, cgroups, config_writer, daemons, database, lifecycle
+from lab.services import cgroups, config_writer, daemons, database, lifecycle
 from lab.state_folder import StateFolder
 
 HOSTS_READY_WITHIN_S = 60
@@ -83,7 +83,7 @@ def _start(wanted: Layout, folder: StateFolder, *, is_changed: bool) -> None:
     if is_changed and was_running:
         run("scontrol", "reconfigure", slurm_conf=str(folder.slurm_conf))
     if wanted.max_submit_jobs is not None:
-        accounts.limit_submitted_jobs(folder, wanted.max_submit_jobs)
+        database.limit_submitted_jobs(folder, wanted.max_submit_jobs)
     _wait_for_hosts(folder)
 
 

@@ -95,7 +95,7 @@ def _check(
     if isinstance(extra, Refused):
         return extra
     spec, in_grid = (ExperimentSpec.from_stored(read), []) if grid is None else (grid.spec, grid.points)
-    resolved = with_initial_weights(engine, Expanded(spec, [*in_grid, *extra]), folders.runs)
+    resolved = with_initial_weights(engine, Expanded(spec, [*in_grid, *extra], len(in_grid)), folders.runs)
     if isinstance(resolved, Refused):
         return resolved
     if refused := check_code(engine, resolved, folders.snapshots):
@@ -109,7 +109,7 @@ def _store(db: Session, experiment_id: int, checked: _Checked, *, force: bool) -
     if experiment is None or experiment.spec != checked.read:
         return conflict(f"experiment {experiment_id} has changed meanwhile: send the request again")
     new = added_points.new_points(db, experiment_id, checked.in_grid, checked.extra)
-    asked = Expanded(checked.spec, [*new.grid, *new.extra])
+    asked = Expanded(checked.spec, [*new.grid, *new.extra], len(new.grid))
     if refused := _check_number(new) or check_service(db, asked, force=force):
         return refused
     return Added(added_points.add(db, experiment, checked.spec if checked.grows else None, new), new.existing)

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from trainers.losses.least_outputs import LeastOutputs
-from trainers.losses.loss import Loss, to_float32
+from trainers.losses import LeastOutputs, Loss, to_float32
 
 
 class Task(Protocol):
@@ -60,7 +59,7 @@ class Translation:
 
     The exponential of the held-out loss, the mean cross-entropy of a token, is the perplexity. The accuracy is the
     fraction of tokens that have the largest logit, given the true tokens before them. The training loss is per sentence
-    instead (trainers/losses/translation.py gives the reason).
+    instead (`trainers.losses.Translation` gives the reason).
     """
 
     def __init__(self, *, padding: int) -> None:

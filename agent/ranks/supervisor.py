@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Callable
 
 from agent.folder.rank_ends import RankEnd
-from agent.ranks.memory_events import count_oom_kills
 from agent.ranks.rank_process import RankProcess
 from agent.ranks.signals import Signals
 from agent.stalls.watch import StallWatch
@@ -112,3 +114,26 @@ class Supervisor:
         deadlines = [at for at in (self._deadline, self._signals.deadline) if at is not None]
         left_s = min((max(at - time.monotonic(), 0.01) for at in deadlines), default=POLL_S)
         return min(left_s, POLL_S)
+
+
+ROOT = Path("/sys/fs/cgroup")
+
+
+def count_oom_kills(cgroup: Path = Path("/proc/self/cgroup"), root: Path = ROOT) -> int | None:
+    """Return the number of such kills in this process's cgroup; None if the kernel does not show it."""
+    try:
+        lines = cgroup.read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            file = root / path.lstrip("/") / "memory.events"
+        elif "memory" in controllers.split(","):
+            file = root / "memory" / path.lstrip("/") / "memory.oom_control"
+        else:
+            continue
+        with suppress(OSError):
+            if found := re.search(r"^oom_kill (\d+)$", file.read_text(), re.M):
+                return int(found[1])
+    return None

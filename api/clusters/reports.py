@@ -1,15 +1,15 @@
 """GET /clusters: the newest report of each cluster, with this service's own jobs marked in its queue."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter
 from sqlalchemy.orm import Session
 
-from api.clusters.queue_places import places_of
 from api.database import Reading
 from api.http.statuses import UNCHANGED, problems
 from api.sentences.pending import pending_sentence
-from contract.api.cluster_report import QueuedJob
+from contract.api.cluster_report import QueuedJob, QueuePlace
 from contract.api.service import ClusterView
 from contract.lifecycle.pending_reason import Pending
 from store import clusters, jobs
@@ -52,3 +52,25 @@ def _with_sentence(job: QueuedJob) -> QueuedJob:
         return job
     sentence = pending_sentence(Pending(job.pending_reason, job.reason or None))
     return job.model_copy(update={"sentence": sentence})
+
+
+def places_of(queue: Sequence[QueuedJob]) -> Mapping[str, QueuePlace]:
+    """Return the place of each pending job by its id; none for jobs on hold, nor without priorities.
+
+    Among equal priorities squeue's own order stands, which is that of the job ids.
+    """
+    waiting: dict[str, list[QueuedJob]] = defaultdict(list)
+    for job in queue:
+        if job.pending_reason is not None and job.priority:  # Slurm gives a job on hold the priority 0
+            for partition in job.partition.split(","):
+                waiting[partition].append(job)
+    places: dict[str, QueuePlace] = {}
+    for partition, own in waiting.items():
+        ordered = sorted(own, key=lambda job: -(job.priority or 0))
+        place, pending = 1, sum(job.tasks for job in own)
+        for job in ordered:
+            best = places.get(job.job_id)
+            if best is None or place < best.place:
+                places[job.job_id] = QueuePlace(partition=partition, place=place, pending=pending)
+            place += job.tasks
+    return places

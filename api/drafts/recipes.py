@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.database import Reading
 from api.http.statuses import LIST, UNCHANGED
-from contract.api.drafts.recipes import LastTime, Recipe
+from contract.api.drafts import LastTime, Recipe
 from contract.lifecycle.state import State
 from contract.spec.expanded import read_experiment
 from contract.spec.experiment import ExperimentSpec

@@ -14,7 +14,7 @@ from api.http.bodies import describe_body
 from api.http.statuses import problems
 from api.orders import draft_of
 from contract.api.cluster_report import ClusterReport
-from contract.api.drafts.scripts import Scripts
+from contract.api.drafts import Scripts
 from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from store import clusters

@@ -16,7 +16,7 @@ from api.http.statuses import problems
 from api.orders import draft_of
 from api.sentences.local_queue import estimate_start_s, local_queue_sentence
 from contract.api.cluster_report import ClusterReport
-from contract.api.drafts.starts import MOST_KINDS, PredictedStart, PredictedStarts, SlurmPrediction
+from contract.api.drafts import MOST_KINDS, PredictedStart, PredictedStarts, SlurmPrediction
 from contract.spec.any_run import AnyRun
 from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TypeVar
@@ -14,14 +15,13 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from api.errors import Busy
-from api.live.gathered import Gathered
 from api.live.logs import LogWatch
 from api.live.marks import Marks
 from api.live.scope import Scope, items_of
 from api.live.subscription import Subscription, reload_event
 from contract.api.service import ChangedItems
 from store import changes
-from store.changes import Changes
+from store.changes import MAX_ROWS, ChangedRow, Changes
 from store.session import snapshot
 from store.tables import now
 
@@ -166,3 +166,39 @@ def _first_changes(db: Session, scope: Scope, since: int | None) -> Changes:
     if since is None:
         return changes.read_recent(db, now() - RECENT, scope.which)
     return changes.read(db, since, scope.which)
+
+
+APART_S = 2.0  # between two events of a stream that follows everything
+
+
+class Gathered:
+    """The newest row of each run and experiment that changed since the last event."""
+
+    def __init__(self) -> None:
+        self.since = 0  # the version from which these rows changed
+        self._rows: dict[tuple[int, int], ChangedRow] = {}
+        self._at = -math.inf
+
+    @property
+    def rows(self) -> Sequence[ChangedRow]:
+        """The rows."""
+        return list(self._rows.values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether one event can say them."""
+        return len(self._rows) <= MAX_ROWS
+
+    def add(self, rows: Sequence[ChangedRow], since: int) -> None:
+        """Add rows that changed from version `since` on."""
+        if not self._rows:
+            self.since = since
+        self._rows |= {(row.experiment_id, row.run_id): row for row in rows}
+
+    def is_due(self, moment: float) -> bool:
+        """Return whether it is time for an event, at a moment in seconds."""
+        return bool(self._rows) and moment - self._at >= APART_S
+
+    def clear(self, moment: float) -> None:
+        """Begin anew after an event."""
+        self._rows, self._at = {}, moment

@@ -1,13 +1,14 @@
 """Why a queued run may not go to its cluster yet, as a sentence."""
 
+from datetime import datetime
+
 from sqlalchemy.orm import Session
 
 from api.sentences.local_queue import local_queue_sentence
-from api.sentences.submit_limit import submit_limit_sentence
 from contract.lifecycle.state import State
 from store import clusters
 from store.lists.local_queue import read_local_queue
-from store.tables import Cluster, Run, now
+from store.tables import Cluster, Run, SubmitLimit, now
 
 
 def queue_sentence(db: Session, run: Run) -> str | None:
@@ -24,3 +25,15 @@ def queue_sentence(db: Session, run: Run) -> str | None:
         return None
     queue = read_local_queue(db, run)
     return local_queue_sentence(queue, run.world, ranks) if queue.live or queue.ahead else None
+
+
+def submit_limit_sentence(limit: SubmitLimit, at: datetime) -> str | None:
+    """Return why runs of this queue wait, without a full stop; None if nothing holds them up."""
+    is_held = limit.held_until is not None and at < limit.held_until
+    if limit.refused is None:
+        return f"waits: {limit.cluster} accepts no jobs for now: {limit.message}" if is_held else None
+    least, most = limit.accepted, limit.refused - 1
+    number = f"at most {most}" if least == most or not least else f"{least} to {most}"
+    jobs = "job" if most == 1 else "jobs"
+    admits = f"admits {number} {jobs}" if most else "admits no further job"
+    return f"waits: {limit.cluster} {admits} of this service at a time: {limit.message}"

@@ -11,6 +11,7 @@ chooses the warm-up alone. The report has 95 % intervals, and the effort of each
 import argparse
 import os
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -18,12 +19,52 @@ from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.batch_scaling import report
-from benchmarks.batch_scaling.cost import print_costs
+from benchmarks.batch_scaling import problems, report
 from benchmarks.batch_scaling.plot import plot
 from benchmarks.batch_scaling.points import baseline_of, measured_points
-from benchmarks.batch_scaling.problems import OPTIMIZERS, PROBLEMS, Cell, cells_of
+from benchmarks.batch_scaling.problems import (
+    EPOCHS,
+    OPTIMIZERS,
+    PROBLEMS,
+    RATES,
+    SCALED,
+    SEEDS,
+    WARMUPS,
+    Cell,
+    Trial,
+    cells_of,
+    spec_of,
+)
 from benchmarks.batch_scaling.runs import measure_cell, read_rows
+from benchmarks.small_runs import execute_run
+from contract import metric_names
+
+TIMED = 3  # epochs of a timed run; the first is not counted
+TUNING_RUNS = 7
+
+
+def print_costs(names: list[str]) -> None:
+    """Print the seconds of one run at each batch, and of all runs of each problem on one core."""
+    for name in names:
+        problem = PROBLEMS[name]
+        by_batch = {batch: run_seconds(name, batch) for batch in problem.batches}
+        total = sum(
+            (TUNING_RUNS if cell.method != SCALED else len(WARMUPS)) * seconds + len(SEEDS) * seconds
+            for cell in problems.cells_of(name)
+            for seconds in [by_batch[cell.batch]]
+        )
+        shown = ", ".join(f"{batch}: {seconds:.1f}" for batch, seconds in by_batch.items())
+        print(f"{name}: seconds a run {shown}; all runs {total:.0f}", flush=True)
+
+
+def run_seconds(name: str, batch: int) -> float:
+    """Return the seconds of a run of one batch with SGD and its evaluations, from a run of a few epochs."""
+    spec = spec_of(Cell(name, "sgd", batch), Trial(RATES["sgd"][0], 1.0), 0) | {"epochs": TIMED}
+    start = time.perf_counter()
+    evaluations = execute_run(spec)
+    whole = time.perf_counter() - start
+    first, last = (evaluations[index][metric_names.TRAINED_S] or 0.0 for index in (0, -1))
+    return (whole - last) + EPOCHS * (last - first) / (TIMED - 1)
 
 
 def execute_cells(cells: Sequence[Cell], workers: int, finished: Path) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.batch_scaling import tuning
-from benchmarks.batch_scaling.early_end import EndingReporter
 from benchmarks.batch_scaling.problems import PROBLEMS, SCALED, SEEDS, TUNING_SEED, Cell, Trial, spec_of
 from benchmarks.small_runs import execute_run
 from contract import metric_names
+from contract.folder.run_folder import RunFolder
+from trainers.progress.reporter import Reporter
+from trainers.training.diverged import Diverged
 
 
 class Key(NamedTuple):
@@ -80,3 +82,17 @@ def execute(key: Key, finished: Path) -> None:
     print(
         " ".join(f"{value:8.4g}" if isinstance(value, float) else f"{value!s:12}" for value in row.values()), flush=True
     )
+
+
+class EndingReporter(Reporter):
+    """Reports a run, and ends it after `half` of its epochs if its held-out accuracy is below `chance`."""
+
+    def __init__(self, folder: RunFolder, *, half: int, chance: float) -> None:
+        super().__init__(folder, 1, rank=0)
+        self._half, self._chance = half, chance
+
+    def epoch(self, step: int, values: Mapping[str, float]) -> None:
+        """Report the evaluation after an epoch; raise Diverged if the run is at chance and half over."""
+        super().epoch(step, values)
+        if values[metric_names.EPOCH] == self._half and values[metric_names.HELDOUT_ACCURACY] < self._chance:
+            raise Diverged(f"after {self._half} epochs the accuracy is {values[metric_names.HELDOUT_ACCURACY]:.2%}")

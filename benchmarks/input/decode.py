@@ -15,16 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.random import PCG64, SeedSequence
 from PIL import Image
 from torch import Tensor
 
 from benchmarks.input.photographs import HEIGHT, QUALITY, WIDTH, photographs, write_folder
-from benchmarks.input.pillow_images import pillow_batch
 from trainers.data.images.bad_images import BadImages
 from trainers.data.images.crop import UNITS, Box, center_square, random_box
 from trainers.data.images.decoder import decode_square
@@ -35,6 +36,29 @@ from trainers.data.memory_store.sample_store import Files
 from trainers.data.shards.conversion import Conversion
 from trainers.data.shards.shard_index import read_index
 from trainers.data.shards.write_shards import write_shards
+
+
+def pillow_batch(files: Files, index_B: Tensor, *, epoch: int, size: int, colors: tuple[list[float], ...]) -> Tensor:
+    """Return normalized random crops x_BCHW; `colors`: mean and deviation."""
+    pixels_BHWC = np.stack([_decode(files.read(number), number, epoch, size) for number in index_B.tolist()])
+    x_BCHW = torch.from_numpy(pixels_BHWC).permute(0, 3, 1, 2).float()
+    mean_C11, deviation_C11 = (255 * torch.tensor(part).view(-1, 1, 1) for part in colors)
+    return x_BCHW.sub_(mean_C11).div_(deviation_C11).contiguous()
+
+
+def _decode(content: bytes, number: int, epoch: int, size: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
+    with Image.open(BytesIO(content)) as image:
+        width, height = image.size
+        draw = np.random.Generator(PCG64(SeedSequence([0, epoch, number])))
+        box = random_box(width, height, draw.random(UNITS).tolist())
+        factor = max(1, int(min(box[2] - box[0], box[3] - box[1]) // size))
+        image.draft("RGB", (width // factor, height // factor))
+        across, down = image.size[0] / width, image.size[1] / height
+        scaled = box[0] * across, box[1] * down, box[2] * across, box[3] * down
+        square = image.convert("RGB").resize((size, size), Image.Resampling.BILINEAR, box=scaled, reducing_gap=2.0)
+        pixels_HWC = np.asarray(square)
+        return pixels_HWC[:, ::-1] if draw.integers(2) else pixels_HWC
+
 
 COUNT, ROUNDS, WARM, SIZE = 32, 20, 2, 224
 COLORS = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]

@@ -19,17 +19,36 @@ from pathlib import Path
 from playwright.sync_api import Browser, StorageState, sync_playwright
 from sqlalchemy import Engine
 
+from benchmarks.pages.browser import open_tab, shown
 from benchmarks.pages.live_tabs import live
 from benchmarks.pages.long_curves import curves
 from benchmarks.pages.many_runs import compare, large, table
-from benchmarks.pages.opening import Row, Stage
+from benchmarks.pages.opening import Row, Stage, load, opened
 from benchmarks.pages.seeding import Seeded
 from benchmarks.pages.tasks import tasks
-from benchmarks.pages.workflow import workflow
 from bigbatch.client import Client
 from migrations.commands import upgrade
 from store.session import engine_for
 from tests.testing.dashboard import CHROMIUM_FLAGS, find_chromium, serving_api
+
+STEPS = 100
+NODES = shown("[aria-label='Graph of the steps'] button", STEPS)
+
+
+def workflow(stage: Stage) -> Row:
+    """Return the times of the page, and the frames of scrolling its graph."""
+    path = f"/experiments/{stage.seeded.ids('workflow')}"
+    row: Row = {"opens": opened(stage, path, NODES)}
+    with open_tab(stage.browser, stage.state) as tab:
+        tab.open(f"{stage.url}{path}", NODES)
+        tab.page.get_by_role("region", name="Graph of the steps").hover()
+        with tab.frames() as frames:
+            for _ in range(60):
+                tab.page.mouse.wheel(40, 40)
+                tab.page.wait_for_timeout(16)
+            row["frames while scrolling"] = frames()._asdict() | {"load": load()}
+    return row
+
 
 RESULT = Path(__file__).parents[1] / "results" / "pages.json"
 PARTS: dict[str, Callable[[Stage], Row]] = {

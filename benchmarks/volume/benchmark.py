@@ -37,7 +37,7 @@ from contract.spec.volume.volume import Volume
 from trainers.models.unet3d import UNet3D
 from trainers.volume.blend import Floats, Net
 from trainers.volume.synthetic import write_bodies
-from trainers.volume.tasks.task_folder import TaskFolder, Worker
+from trainers.volume.task_folder import TaskFolder, Worker
 from trainers.volume.work.net import LoadedNet
 from trainers.volume.work.plan import Plan, make_plan
 from trainers.volume.work.worker import Workbench

@@ -7,10 +7,9 @@ import typer
 from bigbatch.client import Client
 from bigbatch.commands.options import Json
 from bigbatch.connection import Parameters
-from bigbatch.terminal.kfac_table import print_kfac_price
-from bigbatch.terminal.mesh_table import parse_gpt, print_meshes
 from bigbatch.terminal.message import print_message
 from bigbatch.terminal.output import print_json, print_table
+from bigbatch.terminal.price_tables import parse_gpt, print_kfac_price, print_meshes
 from bigbatch.terminal.units import format_bytes, format_duration, parse_duration, parse_rate, parse_size
 from contract.api.collectives import PriceList
 from contract.folder.auto_choice import CollectiveChoice

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import suppress
 from types import ModuleType
+from typing import Any
 
 from bigbatch.injected.import_hook import after_import
 from bigbatch.injected.lightning_requeue import switch_off_requeue
@@ -18,7 +20,6 @@ from bigbatch.injected.step_timer import StepTimer
 from bigbatch.injected.times.time_split import TimeSplit
 from bigbatch.injected.torch_calls import TorchCalls
 from bigbatch.injected.watch import Watch, Writer
-from bigbatch.injected.whole_lines import write_whole_lines
 
 
 def start_in_program() -> None:
@@ -79,3 +80,15 @@ def _read_stall_s(folder: str) -> float | None:
             minutes = json.load(file).get("stall_minutes")
         return float(minutes) * 60 if minutes else None
     return None
+
+
+def write_whole_lines() -> None:
+    """Let the program's standard output and errors wait for the end of a line, or for flush().
+
+    With PYTHONUNBUFFERED, which the agent sets so that no line is late, print() writes each of its parts by itself, and
+    srun makes a labelled line of each part.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        text: Any = stream  # None without a console
+        with suppress(Exception):
+            text.reconfigure(line_buffering=True, write_through=False)

@@ -27,6 +27,7 @@ class Expanded:
 
     spec: ExperimentSpec
     points: Points
+    outside: int | None = None  # the first of the points that are not in the grid, but in the `points` of a request
 
     def with_points(self, points: Points) -> Self:
         """Return the same spec with other points, which were checked elsewhere; a workflow keeps their number."""
@@ -68,7 +69,12 @@ class Expanded:
         return document
 
     def place(self, path: str, number: int) -> str:
-        """Return where the document has a field of point `number`: in its variant, in an axis, or in the base."""
+        """Return where the document has a field of point `number`: in its variant, in an axis, or in the base.
+
+        A point outside the grid has the field among its own values, in a request for further points.
+        """
+        if self.outside is not None and number >= self.outside:
+            return f"points.{number - self.outside}.{path}"
         if not self.spec.is_workflow:
             return self.spec.grid.path_in_document(path, number)
         first = 0

@@ -76,7 +76,7 @@ def slurm_conf(layout: Layout, folder: StateFolder, head: str) -> str:
         select="CR_Core_Memory" if layout.limits_memory else "CR_Core",
         task="task/cgroup" if layout.limits_memory else "task/none",
     )
-    # Slurm then accepts jobs of users with an association only (lab/services/accounts.py)
+    # Slurm then accepts jobs of users with an association only (lab/services/database.py)
     enforced = "" if layout.max_submit_jobs is None else "AccountingStorageEnforce=limits\n"
     # without a default, a job that asks for no memory would get all of its hosts' memory
     memory = f"DefMemPerCPU={MEMORY_MB // MOST_CPUS}\n" if layout.limits_memory else ""

@@ -5,12 +5,13 @@ from sqlalchemy.orm import Session
 from contract.api.cluster_report import ClusterReport
 from contract.spec.checks.cluster import check_cluster
 from contract.spec.expanded import Expanded
+from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.validation import ValidationIssue
 from orders.checks.absent_modules import absent_modules
-from orders.checks.targets import check_targets
 from orders.refused import Refused, invalid
 from store import clusters
+from store.notify.targets import target_ids
 
 CONTRADICTED = (
     "the cluster's report or the service's Python contradicts the experiment; force=true (--force) submits it"
@@ -63,3 +64,19 @@ def _check_reports(db: Session, experiment: Expanded) -> Refused | None:
 def _with_hint(issue: ValidationIssue) -> ValidationIssue:
     hint = "start the service with the module's folder on PYTHONPATH, or install the module (docs/own-parts.md)"
     return issue.model_copy(update={"message": f"{issue.message}: {hint}"})
+
+
+def check_targets(db: Session, spec: ExperimentSpec) -> Refused | None:
+    """Refuse a rule whose target this service does not have."""
+    if not spec.notify:
+        return None
+    known = target_ids(db, {rule.target for rule in spec.notify})
+    issues = [
+        ValidationIssue(
+            path=f"notify.{number}.target",
+            message=f"there is no target {rule.target}: `bigbatch notify add-webhook` or `add-address` stores one",
+        )
+        for number, rule in enumerate(spec.notify)
+        if rule.target not in known
+    ]
+    return Refused("a target of notifications is not known", issues) if issues else None

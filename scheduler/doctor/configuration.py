@@ -1,12 +1,45 @@
 """Checks of Slurm's configuration: the effect of each parameter on runs, and the recommended value."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from contract.api.site_check import Check, Grade, failed_check, passed_check
 from scheduler.clusters.rate_limit import SINGLE_SUBMISSIONS
+from scheduler.clusters.slurm.job_ids import parse_hosts
 from scheduler.clusters.slurm.limits import parse_number
-from scheduler.doctor.preemption import Configuration, can_be_preempted, has_preemption
+
+Configuration = Mapping[str, str]
+
+
+def has_preemption(configuration: Configuration) -> bool:
+    """Return whether the cluster preempts jobs at all."""
+    kind, mode = configuration.get("PreemptType", ""), configuration.get("PreemptMode", "OFF")
+    return bool(kind) and not kind.endswith("/none") and kind != "(null)" and mode != "OFF"
+
+
+def can_be_preempted(
+    partition: Configuration, configuration: Configuration, partitions: Sequence[Configuration]
+) -> bool:
+    """Return whether a job of the partition can be preempted.
+
+    With preempt/partition_prio only a partition of a higher PriorityTier preempts, on the nodes that both have. Which
+    QOS preempts which is not in the configuration, so with preempt/qos every partition counts.
+    """
+    if not has_preemption(configuration) or partition.get("PreemptMode", configuration["PreemptMode"]) == "OFF":
+        return False
+    if not configuration["PreemptType"].endswith("/partition_prio"):
+        return True
+    return any(_tier(other) > _tier(partition) and _share_nodes(other, partition) for other in partitions)
+
+
+def _tier(partition: Configuration) -> int:
+    return parse_number(partition.get("PriorityTier", "1"))
+
+
+def _share_nodes(one: Configuration, other: Configuration) -> bool:
+    nodes, others = (set(parse_hosts(partition.get("Nodes", ""))) for partition in (one, other))
+    return not nodes or not others or bool(nodes & others)  # an unknown list may have any node
+
 
 OLDEST_VERSION, TESTED_VERSION = (20, 11), "22.05"
 SAVE_TIME_S = 30  # ranks may need this time to stop after the same step and to save a checkpoint

@@ -1,6 +1,7 @@
 """Application of what runs report: points, cursors and transitions of several runs in one transaction."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -15,8 +16,8 @@ from scheduler.events.folder_state import FolderState
 from scheduler.events.losses import count_repeated, note_losses_of_folder, note_torn_line, note_tracker
 from scheduler.events.moments import Moments, end_of
 from scheduler.events.report import RunReport
-from scheduler.events.run_facts import facts_of, facts_of_job
 from scheduler.outcome.decide import Wait, decide, decide_on_event
+from scheduler.outcome.facts import JobFacts, RunFacts
 from scheduler.outcome.outputs import accepted_artifacts
 from scheduler.outcome.ran_for import observed_seconds, reported_seconds
 from scheduler.outcome.retry import Outcome
@@ -160,3 +161,18 @@ def _carry_out(db: Session, run: Run, job: Job, outcome: Outcome | None, at: dat
         if outcome.retry.ends_request:
             columns |= {"stop_requested_at": None, "stop_source": None}
     transitions.apply(db, run, job, outcome.transition, at, **columns)
+
+
+_OF_JOB = [field.name for field in fields(JobFacts)]
+_OF_RUN = [field.name for field in fields(RunFacts) if field.name not in ("job", "jobs")]
+
+
+def facts_of(run: Run, job: Job) -> RunFacts:
+    """Return the facts of a run as its rows have them now; `job`: of its current attempt. Its jobs must be loaded."""
+    columns: dict[str, Any] = {name: getattr(run, name) for name in _OF_RUN}
+    return RunFacts(**columns, job=facts_of_job(job), jobs=tuple(map(facts_of_job, run.jobs)))
+
+
+def facts_of_job(job: Job) -> JobFacts:
+    """Return the facts of a job as its row has them now."""
+    return JobFacts(**{name: getattr(job, name) for name in _OF_JOB})

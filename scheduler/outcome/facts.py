@@ -1,4 +1,4 @@
-"""What decisions know of a run and its jobs: values that nothing changes (scheduler/events/run_facts.py makes them)."""
+"""What decisions know of a run and its jobs: values that nothing changes (scheduler/events/apply.py makes them)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,9 +1,10 @@
 """Retry: what becomes of a run whose attempt has ended. It is queued again as often as its spec allows, or it ends."""
 
+import math
 from collections.abc import Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.exit_cause import ExitCause
@@ -23,10 +24,12 @@ from contract.lifecycle.reason import (
     Suspended,
 )
 from contract.lifecycle.state import State
+from contract.spec.any_run import read_run
+from contract.spec.checks.cluster import partition_limits
+from contract.spec.resources import Slurm
 from contract.spec.retry import RetryPolicy
 from scheduler.outcome.excluded_hosts import next_excluded
 from scheduler.outcome.facts import RunFacts
-from scheduler.outcome.grown_resources import grow_resources
 from scheduler.outcome.time_limit import refuse_after_time_limit
 from store.transitions import JobExit, Transition
 
@@ -109,3 +112,19 @@ def _count(run: RunFacts, cause: ExitCause) -> int:
 
 def _policy(run: RunFacts) -> RetryPolicy:
     return RetryPolicy.model_validate(run.spec.get("retries", {}))
+
+
+def grow_resources(run: RunFacts, cause: ExitCause, report: ClusterReport | None) -> dict[str, Any]:
+    """Return the fields of the resources that change for the next attempt, with their new values; empty for none."""
+    spec = read_run(run.spec)
+    need, growth = spec.resources, spec.retries.growth(cause)
+    if not isinstance(need, Slurm):
+        return {}
+    most = partition_limits(need, report) if report else {}
+    wanted = {
+        "memory_gb": need.memory_gb and math.ceil(need.memory_gb * growth.memory),
+        "minutes": math.ceil(need.minutes * growth.minutes),
+    }
+    present = {"memory_gb": need.memory_gb, "minutes": need.minutes}
+    bounded = {name: min(value, most.get(name, value)) for name, value in wanted.items() if value}
+    return {name: value for name, value in bounded.items() if value > (present[name] or 0)}

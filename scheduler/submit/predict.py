@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from contract.api.drafts.starts import MOST_KINDS, SlurmPrediction
+from contract.api.drafts import MOST_KINDS, SlurmPrediction
 from contract.settings import Settings
 from contract.spec.expanded import Expanded
 from scheduler.clusters.cluster import BackingOffError, HostFaultError, RateLimitedError

@@ -1,12 +1,14 @@
 """The schedule tick: submit the experiments whose moments have come, or whose files have appeared."""
 
 import logging
+import os
+import stat
+from pathlib import Path
 
 from orders import acceptance
 from scheduler.context import Context
 from scheduler.schedule.carry_out import Prepared, start_moments, start_once, start_waiting
 from scheduler.schedule.decide import due_starts
-from scheduler.schedule.files import FileOutsideError, file_version
 from store.schedules import schedules
 from store.schedules.table import Schedule
 from store.session import snapshot, transaction
@@ -76,3 +78,21 @@ def _start_waiting(context: Context, one: Schedule) -> None:
     prepared = _prepare(context, one)
     with transaction(context.engine) as db:
         start_waiting(db, one, prepared)
+
+
+class FileOutsideError(ValueError):
+    """The file leads out of the folders that the service may look at."""
+
+
+def file_version(path: str, roots: tuple[Path, ...]) -> str | None:
+    """Return the version of a regular file; None if there is none. Raise FileOutsideError, or OSError."""
+    folder = Path(os.path.realpath(Path(path).parent))
+    if not any(folder.is_relative_to(os.path.realpath(root)) for root in roots):
+        raise FileOutsideError(f"{path} is not below a folder of BIGBATCH_TRIGGER_FOLDERS")
+    try:
+        found = os.lstat(folder / Path(path).name)  # a link to another place is no file
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"

@@ -9,17 +9,18 @@ import logging
 import math
 import time
 
+from contract.lifecycle.trial import TrialStatus
 from scheduler.context import Context
 from scheduler.search.carry_out import carry_out, new_trials
 from scheduler.search.decide import Decision, decide
-from scheduler.search.past import past_trials
 from scheduler.search.read import StoredSearch, read_search
 from scheduler.search.weights import parent_weights
 from scheduler.ticks.cancel import cancel
 from store import changes
 from store.search import searches
+from store.search.table import Trial
 from store.session import snapshot, transaction
-from study.search.trials import Asked
+from study.search.trials import Asked, Outcome, PastTrial
 
 MAX_ASKS = 50  # new trials of a search in a tick: a sampler takes some hundredths of a second for each,
 MAX_SLOW_ASKS = 1  # and a Gaussian process seconds
@@ -76,3 +77,29 @@ def _ask(stored: StoredSearch, decision: Decision) -> list[Asked]:
     from study.search.ask import ask  # a second's work, which a service without searches need not do
 
     return ask(stored.view.spec, past_trials(stored, decision), decision.asks)
+
+
+OUTCOMES = {
+    TrialStatus.RUNNING: Outcome.OPEN,
+    TrialStatus.SUSPENDED: Outcome.OPEN,
+    TrialStatus.WAITING: Outcome.STOPPED,
+    TrialStatus.STOPPED: Outcome.STOPPED,
+    TrialStatus.DONE: Outcome.ENDED,
+    TrialStatus.FAILED: Outcome.ENDED,
+}
+
+
+def past_trials(stored: StoredSearch, decision: Decision) -> list[PastTrial]:
+    """Return the history of a search, with the changes of a decision that is stored together with the next trials."""
+    return [_past(trial, decision) for trial in stored.trials]
+
+
+def _past(trial: Trial, decision: Decision) -> PastTrial:
+    change = decision.changes.get(trial.number, {})
+    status: TrialStatus = change.get("status", trial.status)
+    value: float | None = change.get("value", trial.value)
+    outcome = OUTCOMES[status]
+    if outcome is Outcome.STOPPED and value is None:
+        outcome = Outcome.UNKNOWN
+    rungs = change.get("rungs", trial.rungs)
+    return PastTrial(trial.params, outcome, value, len(rungs), trial.memory)

@@ -8,8 +8,8 @@ import pytest
 from agent.folder import rank_ends
 from agent.folder.rank_ends import RankEnd, first_failure, read_statuses, record_end
 from agent.folder.run_folder import RunFolder as AgentFolder
-from agent.ranks.memory_events import count_oom_kills
 from agent.ranks.placement import expand_counts, expand_hosts
+from agent.ranks.supervisor import count_oom_kills
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.failure import FailureKind
 from tests.testing.programs import program_folder

@@ -284,5 +284,5 @@ def test_the_fields_of_added_runs_and_of_longer_runs_are_found(table: TestClient
             move(db, run, state)
         spec = read_run(run.spec)
         assert isinstance(spec, RunSpec)
-        extend(db, run, spec.model_copy(update={"epochs": 6}), by=None)
+        extend(db, run, spec.model_copy(update={"epochs": 6}), 6, by=None)
     assert (ids(table, "epochs = 6"), ids(table, "epochs = 3 and id = 1")) == ([1], [])

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from benchmarks.batch_scaling import nets, report, tuning
-from benchmarks.batch_scaling.early_end import EndingReporter
 from benchmarks.batch_scaling.intervals import Interval, difference, finding, interval
 from benchmarks.batch_scaling.points import baseline_of, largest_holding, measured_point, measured_points
 from benchmarks.batch_scaling.problems import (
@@ -23,7 +22,7 @@ from benchmarks.batch_scaling.problems import (
     cells_of,
     spec_of,
 )
-from benchmarks.batch_scaling.runs import Key, Row, key_of, measure_cell, missing_trials, read_rows
+from benchmarks.batch_scaling.runs import EndingReporter, Key, Row, key_of, measure_cell, missing_trials, read_rows
 from contract.folder.run_folder import RunFolder
 from contract.spec.run import RunSpec
 from trainers.training.diverged import Diverged

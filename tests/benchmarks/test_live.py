@@ -1,7 +1,7 @@
 """The arithmetic of the benchmark of live pages."""
 
+from benchmarks.live.benchmark import HEAD_S, step_times
 from benchmarks.live.stages import lag_of
-from benchmarks.live.trainers import HEAD_S, step_times
 
 
 def test_each_point_has_the_lag_until_its_runs_newest_step_was_known() -> None:

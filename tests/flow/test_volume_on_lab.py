@@ -16,7 +16,7 @@ from tests.testing.service import Service
 from tests.testing.trainers import counted_writes
 from tests.testing.trainers.counted_writes import Writes, check_writes
 from tests.testing.trainers.volumes import SPEC, stored_blobs, write_input
-from trainers.volume.tasks.task_folder import TaskFolder, Worker
+from trainers.volume.task_folder import TaskFolder, Worker
 from trainers.volume.work.plan import CHUNKS, NUMBERS, Plan, make_plan
 from trainers.volume.work.worker import Workbench
 

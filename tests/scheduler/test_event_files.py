@@ -17,8 +17,7 @@ from contract.settings import Settings
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.tensorboard import event_files
-from scheduler.tensorboard.event_files import LATEST, folder_of, write_event_files
-from scheduler.tensorboard.position import POSITION
+from scheduler.tensorboard.event_files import LATEST, POSITION, folder_of, write_event_files
 from scheduler.ticks.ingest import ingest
 from store import runs
 from store.session import snapshot

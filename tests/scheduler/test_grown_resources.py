@@ -17,7 +17,7 @@ from contract.validation import issues_of
 from scheduler.events.apply import apply_reports
 from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
-from scheduler.outcome.grown_resources import grow_resources
+from scheduler.outcome.retry import grow_resources
 from store import runs
 from store.run_table.where import condition_of
 from store.session import snapshot, transaction

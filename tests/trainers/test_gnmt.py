@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from trainers.losses.translation import Translation
+from trainers.losses import Translation
 from trainers.models.gnmt import GNMT
 
 PAD, VOCABULARY = 0, 11

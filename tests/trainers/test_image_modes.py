@@ -13,10 +13,9 @@ from PIL import Image
 
 from trainers.data.images.bad_images import BadImages, TooManyBadImages
 from trainers.data.images.crop import Box
-from trainers.data.images.decoder import UNREADABLE, decode_pixels, decode_square
+from trainers.data.images.decoder import UNREADABLE, decode_pixels, decode_square, to_rgb
 from trainers.data.images.image_folder import ImageList
 from trainers.data.images.image_split import Images, new_bad_marks
-from trainers.data.images.rgb import to_rgb
 
 SIDE = 16
 RAMP = np.arange(SIDE * SIDE, dtype=np.uint16).reshape(SIDE, SIDE) * 257  # 0 to 65,535

@@ -16,7 +16,7 @@ from contract.validation import issues_of
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.build import data
 from trainers.data.text.byte_windows import byte_windows, read_standard_library
-from trainers.losses.tokens import TokenCrossEntropy
+from trainers.losses import TokenCrossEntropy
 from trainers.models.gpt import GPT
 from trainers.progress.reporter import Reporter
 from trainers.ranks import rank_info

@@ -6,9 +6,7 @@ from torch import Tensor, nn
 
 from contract.spec.run import RunSpec
 from trainers.build import losses
-from trainers.losses.cross_entropy import CrossEntropy
-from trainers.losses.heads import Heads
-from trainers.losses.translation import Translation
+from trainers.losses import CrossEntropy, Heads, Translation
 
 PAD = 0
 

@@ -10,8 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from contract.spec.choices.models import Model
 from trainers.build.models import build_image_model
-from trainers.losses.cross_entropy import CrossEntropy
-from trainers.losses.heads import Heads
+from trainers.losses import CrossEntropy, Heads
 from trainers.models.googlenet.batch_normalized import BLOCKS, outputs_of
 from trainers.models.googlenet.net import GoogLeNet
 from trainers.models.resnet import ResNet

@@ -15,7 +15,7 @@ from contract.spec.run import RunSpec
 from tests.testing.trainers.forked_ranks import on_ranks
 from tests.testing.trainers.oracles import flat, trained
 from trainers.build.optimizers import build_optimizer, note_on_skip
-from trainers.checkpoints.state_copy import copy_state
+from trainers.checkpoints.checkpoint_writer import copy_state
 from trainers.models.convnet import ConvNet
 from trainers.optimizers.clip import clip
 from trainers.optimizers.exempt import Exempt, adapting_groups, decaying_groups

@@ -9,7 +9,7 @@ from trainers.data.sampler import permutation
 from trainers.data.text.reversal import reversal
 from trainers.data.text.sentence_pairs import Pairs, bucket_by_length, read_pairs
 from trainers.data.text.vocabulary import BEGIN, END, FIRST_WORD, PADDING, UNKNOWN, Vocabulary
-from trainers.losses.translation import Translation
+from trainers.losses import Translation
 from trainers.models.gnmt import GNMT
 
 

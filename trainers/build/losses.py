@@ -11,13 +11,16 @@ from contract.spec.run import RunSpec
 from trainers.build.imported import make_callable
 from trainers.data.text.vocabulary import PADDING
 from trainers.generators.seeds import alike
-from trainers.losses.cross_entropy import CrossEntropy
-from trainers.losses.heads import Heads
-from trainers.losses.least_outputs import CheckedLoss, LeastOutputs
-from trainers.losses.loss import Loss
-from trainers.losses.own_loss import OwnLoss
-from trainers.losses.tokens import TokenCrossEntropy
-from trainers.losses.translation import Translation
+from trainers.losses import (
+    CheckedLoss,
+    CrossEntropy,
+    Heads,
+    LeastOutputs,
+    Loss,
+    OwnLoss,
+    TokenCrossEntropy,
+    Translation,
+)
 from trainers.tensor.cross_entropy import ShardedCrossEntropy
 from trainers.tensor.mesh import Mesh
 

@@ -7,15 +7,16 @@ parts through a store of torch.distributed and not through the folder, because a
 import json
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from copy import deepcopy
 from typing import Any
 
+from torch import Tensor
 from torch.distributed import Store  # type: ignore[attr-defined]  # not in torch's __all__
 
 from trainers.checkpoints.checkpoint_directory import SHARED, CheckpointDirectory, Manifest, PartState, rank_part
 from trainers.checkpoints.durable_file import FileChecksum
 from trainers.checkpoints.save_result import SaveResult
-from trainers.checkpoints.state_copy import copy_state
 
 PART_TIMEOUT_S = 1800.0  # for the slowest rank to write its part
 POLL_S = 0.02
@@ -121,3 +122,27 @@ class CheckpointWriter:
 
     def _key(self, step: int, rank: int) -> str:
         return f"checkpoint/{step}/{rank}"
+
+
+def copy_state(state: Any) -> Any:
+    """Return the same containers, of the same types, with a copy of every tensor on the CPU.
+
+    What stands in several places, such as a count that all parameters share, is one object in the copy too.
+    """
+    return deepcopy(state, {id(x): _copy(x) for x in _tensors(state, set())})
+
+
+def _tensors(state: Any, seen: set[int]) -> Iterator[Tensor]:
+    if id(state) in seen:
+        return
+    seen.add(id(state))
+    if isinstance(state, Tensor):
+        yield state
+    elif isinstance(state, dict | list | tuple | set):
+        for value in state.values() if isinstance(state, dict) else state:
+            yield from _tensors(value, seen)
+
+
+def _copy(x: Tensor) -> Tensor:
+    # clone() keeps a view's strides but drops the rest of its storage
+    return x.detach().clone() if x.device.type == "cpu" else x.detach().to("cpu")

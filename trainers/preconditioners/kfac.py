@@ -9,7 +9,7 @@ the inverses (assignment.py).
 A step is counted if the optimizer takes it: a step that a float16 overflow skips updates nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -21,7 +21,6 @@ from trainers.preconditioners.capture import Capture
 from trainers.preconditioners.factor_sums import FactorSums, StartSum
 from trainers.preconditioners.factors import Factors
 from trainers.preconditioners.inverses import Inverses
-from trainers.preconditioners.kl_clip import clip_factor
 from trainers.preconditioners.layers import find_layers
 from trainers.preconditioners.options import KFACOptions
 from trainers.rules.call_timer import CallTimer, call_untimed
@@ -146,3 +145,17 @@ class KFAC:
         if state["decomposed"] is not None:
             self.inverses.restore(state["decomposed"].to(self.factors.average_F), float(state["damping"]))
         self._plan_step()
+
+
+def clip_factor(grads: Sequence[Tensor], preconditioned: Sequence[Tensor], *, rate: float, kappa: float) -> Tensor:
+    """Return the factor nu of the KL clip, which bounds how far a step moves the net's predictions.
+
+        nu = min(1, sqrt(kappa / (rate^2 sum_l |g_l . p_l|)))       g_l gradient, p_l preconditioned gradient of layer l
+
+    (Pauloski et al., 2020; Ba, Grosse & Martens, 2017.) rate^2 p . g approximates twice the KL divergence of the
+    predictions before and after a step along p, because p is the gradient times the inverse of the Fisher matrix. nu is
+    a tensor of one number, so that no step waits for the device.
+    """
+    products = [(grad * p).sum().abs() for grad, p in zip(grads, preconditioned, strict=True)]
+    total = torch.stack(products).sum() * rate**2
+    return (kappa / total).sqrt().clamp(max=1.0)  # infinite, and so 1, where the rate or the gradient is 0

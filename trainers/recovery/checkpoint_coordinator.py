@@ -13,13 +13,14 @@ import torch
 from torch.distributed import Store  # type: ignore[attr-defined]  # not in torch's __all__
 
 from contract.folder.run_folder import RunFolder
+from contract.spec.batch_schedule import BatchSchedule
+from contract.spec.checkpoint import Checkpoint
 from contract.spec.run import RunSpec
 from trainers.checkpoints.checkpoint_directory import CheckpointDirectory
 from trainers.checkpoints.checkpoint_writer import CheckpointWriter
 from trainers.collectives.runners.timeout import BackendCollectives
 from trainers.progress.reporter import Reporter
 from trainers.ranks.rank_info import RankInfo
-from trainers.recovery.checkpoint_due import is_due
 from trainers.recovery.initial_weights import load_initial_weights
 from trainers.recovery.preemption_signal import PreemptionSignal
 from trainers.recovery.resume import describe_run, resume
@@ -185,3 +186,16 @@ class CheckpointCoordinator:
             self.report.saved(result)
             if result.error is None:
                 self._complete_step = result.step
+
+
+def is_due(when: Checkpoint, batch_schedule: BatchSchedule, *, step: int, saved_step: int, since_s: float) -> bool:
+    """Return whether to save after `step` steps; the last save was at `saved_step`, `since_s` seconds ago."""
+    if when.every_minutes is not None and since_s >= 60 * when.every_minutes:
+        return True
+    if when.every_steps is not None and step - saved_step >= when.every_steps:
+        return True
+    if when.every_epochs is not None:
+        epoch, saved_epoch = batch_schedule.position(step).epoch, batch_schedule.position(saved_step).epoch
+        if epoch // when.every_epochs > saved_epoch // when.every_epochs:
+            return True
+    return when.at_end and step == batch_schedule.steps

@@ -20,8 +20,7 @@ from trainers.collectives.json_exchange import broadcast_json
 from trainers.ranks.rank_info import RankInfo
 from trainers.recovery.checkpoint_reading import Parts, read_together, share_of_ranks
 from trainers.recovery.mean_buffers import mean_buffers
-from trainers.recovery.same_data import check_same_data
-from trainers.replicas.data_digest import DataDigest
+from trainers.replicas.data_digest import DataDigest, differences
 from trainers.rules.rule import Rule
 from trainers.training.state import TrainingState
 
@@ -138,3 +137,21 @@ def _notes(manifest: Manifest, rank_info: RankInfo, run: RunSpec) -> list[str]:
     new = [rank for rank in range(rank_info.world) if rank_part(rank) not in manifest.parts]
     notes = [] if manifest.world == rank_info.world else [worlds]
     return notes + [f"rank {rank} has no part in it: lost or finished then, or new" for rank in new]
+
+
+def check_same_data(manifest: Manifest, data: DataDigest, *, accepts_new: bool) -> list[str]:
+    """Return a note if the data are others and the run accepts them; else raise ValueError.
+
+    The checkpoints of earlier versions have no digest of their data: any data are accepted.
+    """
+    saved = manifest.about.get("data")
+    if saved is None or not (found := list(differences(saved, data))):
+        return []
+    message = f"the data are not those of the checkpoint at step {manifest.step}: {'; '.join(found)}"
+    if accepts_new:
+        return [f"{message}; checkpoint.accept_new_data allows it"]
+    raise ValueError(
+        f"{message}. Held-out samples may be among those that trained already. Restore the data, or make the function "
+        "of the data return the same sets in every process; if the data are meant to change, retry the run with "
+        "--accept-new-data, which sets checkpoint.accept_new_data"
+    )

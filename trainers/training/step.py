@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from trainers.data.split import DeviceBatch
-from trainers.losses.loss import Loss
+from trainers.losses import Loss
 from trainers.recovery.step_agreement import StepAgreement
 from trainers.rules.rule import Rule
 from trainers.training.precision import LossScale, Precision

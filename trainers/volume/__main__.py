@@ -15,7 +15,7 @@ from types import FrameType
 from contract.spec.program.run import ProgramSpec
 from contract.spec.volume.volume import Volume
 from trainers.volume.stores.durable import remove_own_drafts
-from trainers.volume.tasks.task_folder import TaskFolder, Worker
+from trainers.volume.task_folder import TaskFolder, Worker
 from trainers.volume.work.plan import Plan, UnfitVolume, make_plan
 from trainers.volume.work.report import Report
 from trainers.volume.work.worker import PauseRequested, Workbench

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.api.cluster_report import ClusterReport, SubmitLimits
-from contract.api.drafts.starts import SlurmPrediction
+from contract.api.drafts import SlurmPrediction
 from contract.folder.files.atomic_file import write_atomic
 from contract.folder.files.disk_errors import is_transient
 from scheduler.clusters.cluster import (

@@ -4,7 +4,7 @@ import re
 import tempfile
 from datetime import datetime
 
-from contract.api.drafts.starts import SlurmPrediction
+from contract.api.drafts import SlurmPrediction
 from scheduler.clusters.cluster import NoAnswerError, RateLimitedError
 from scheduler.clusters.rate_limit import Priority
 from scheduler.clusters.slurm.commands import Commands

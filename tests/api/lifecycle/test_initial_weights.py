@@ -58,6 +58,14 @@ def test_weights_that_do_not_fit_are_refused(both: TestClient) -> None:
     )
 
 
+@pytest.mark.usefixtures("source")
+def test_weights_of_a_point_outside_the_grid_are_refused_at_its_place(both: TestClient) -> None:
+    made = post(both, SPEC + "  initial_weights: {run: 1}\naxes: {seed: [0, 1]}\n").json()["id"]
+    points = [{"seed": 2}, {"initial_weights.run": 77}]
+    answer = both.post(f"/api/v1/experiments/{made}/points", json={"points": points})
+    assert [issue["path"] for issue in answer.json()["errors"]] == ["points.1.initial_weights.run"], answer.text
+
+
 def test_a_run_without_a_checkpoint_is_refused(both: TestClient) -> None:
     assert "run 1 has no checkpoint" in refusal(both, "  initial_weights: {run: 1}\n")[1]
 

@@ -18,7 +18,7 @@ from trainers.volume.__main__ import main
 from trainers.volume.chunks import Shape
 from trainers.volume.stores import raw
 from trainers.volume.stores.durable import write_durably
-from trainers.volume.tasks.task_folder import TaskFolder, Worker
+from trainers.volume.task_folder import TaskFolder, Worker
 from trainers.volume.work.chunk_task import Tasks
 from trainers.volume.work.plan import CHUNKS, NUMBERS, Plan
 

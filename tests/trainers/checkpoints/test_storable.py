@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from trainers.checkpoints.checkpoint_directory import CheckpointDirectory, UnloadableCheckpoint, load_part
-from trainers.checkpoints.state_copy import copy_state
+from trainers.checkpoints.checkpoint_writer import copy_state
 from trainers.checkpoints.storable import NotStorable, check_storable
 
 Pair = namedtuple("Pair", "first second")

@@ -10,7 +10,7 @@ from contract.spec.batch_schedule import BatchSchedule, ScheduledBatch
 from contract.spec.checkpoint import Checkpoint
 from runfiles.event_lines import end_torn_line
 from runfiles.history import last_step as read_last_step
-from trainers.recovery.checkpoint_due import is_due
+from trainers.recovery.checkpoint_coordinator import is_due
 
 SCHEDULE = BatchSchedule(samples=50, epochs=4, stages=(ScheduledBatch(0, 10),))  # five steps an epoch
 

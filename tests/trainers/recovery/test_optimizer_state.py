@@ -16,7 +16,7 @@ from tests.testing.trainers.broken_parts import WideMomentum
 from tests.testing.trainers.jobs import events, prepare
 from trainers.build.optimizers import build_optimizer
 from trainers.checkpoints.checkpoint_directory import CheckpointDirectory
-from trainers.checkpoints.state_copy import copy_state
+from trainers.checkpoints.checkpoint_writer import copy_state
 
 HERE = "tests.testing.trainers.broken_parts"
 KILL = signal.SIGKILL

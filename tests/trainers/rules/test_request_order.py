@@ -12,8 +12,7 @@ from trainers.collectives.wire.handshake import receive_exactly
 from trainers.rules.centers.center_protocol import HEADER, PERMISSION, RECEIPT, connect_to_center, receive, send
 from trainers.rules.centers.center_server import CenterServer
 from trainers.rules.centers.center_update import ElasticUpdate
-from trainers.rules.centers.replica_pace import ReplicaPace
-from trainers.rules.centers.request_order import FirstComeOrder, LockFreeOrder, RankOrder, RequestOrder
+from trainers.rules.centers.request_order import FirstComeOrder, LockFreeOrder, RankOrder, ReplicaPace, RequestOrder
 
 SECRET, PATIENCE_S, AWHILE_S = b"0123456789abcdef", 60.0, 0.2
 FOREVER_S = 120.0

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.testing.trainers.thread_mesh import ThreadMesh
-from trainers.losses.tokens import TokenCrossEntropy
+from trainers.losses import TokenCrossEntropy
 from trainers.models.gpt import GPT
 from trainers.tasks import LanguageModel
 from trainers.tensor.calls import Sizes, calls_of_pass, words_of_pass

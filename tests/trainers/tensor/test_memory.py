@@ -9,7 +9,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from tests.testing.trainers.thread_mesh import ThreadMesh
 from tests.trainers.tensor.test_layers import on_mesh
-from trainers.losses.tokens import TokenCrossEntropy
+from trainers.losses import TokenCrossEntropy
 from trainers.models.gpt import GPT
 from trainers.tensor.cross_entropy import ShardedCrossEntropy
 from trainers.tensor.mesh import Mesh, Shape

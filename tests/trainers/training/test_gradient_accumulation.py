@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from contract.spec.batch_size import split_into_passes
 from tests.testing.trainers.forked_ranks import on_ranks
 from trainers.collectives.runners import native
-from trainers.losses.cross_entropy import CrossEntropy
+from trainers.losses import CrossEntropy
 from trainers.rules.sync import Sync
 from trainers.training.precision import Precision
 from trainers.training.step import TrainingStep

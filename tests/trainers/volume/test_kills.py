@@ -19,7 +19,7 @@ from tests.testing.trainers.counted_writes import check_writes, work_counted
 from tests.testing.trainers.volumes import SPEC, stored_blobs, write_input
 from trainers.volume.__main__ import PAUSED
 from trainers.volume.chunks import Shape
-from trainers.volume.tasks.task_folder import Lease, TaskFolder, Worker
+from trainers.volume.task_folder import Lease, TaskFolder, Worker
 from trainers.volume.work.plan import CHUNKS, NUMBERS, make_plan
 from trainers.volume.work.worker import Workbench
 

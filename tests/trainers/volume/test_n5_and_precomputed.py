@@ -15,7 +15,7 @@ from contract.spec.volume.volume import Volume
 from tests.testing.trainers.volumes import SPEC, stored_blobs, write_input
 from trainers.volume.chunks import Box
 from trainers.volume.stores.find import open_volume
-from trainers.volume.tasks.task_folder import TaskFolder, Worker
+from trainers.volume.task_folder import TaskFolder, Worker
 from trainers.volume.work.plan import make_plan
 from trainers.volume.work.worker import Workbench
 

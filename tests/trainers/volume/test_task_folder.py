@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trainers.volume.tasks.renewal import Renewal
-from trainers.volume.tasks.task_folder import Lease, TaskFolder, Worker
+from trainers.volume.task_folder import Lease, Renewal, TaskFolder, Worker
 
 
 class Clock:

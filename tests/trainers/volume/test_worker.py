@@ -14,7 +14,7 @@ from contract.spec.volume.volume import Volume
 from tests.testing.trainers.volumes import SPEC, stored_blobs, write_input
 from trainers.volume.__main__ import main
 from trainers.volume.stores.find import open_volume
-from trainers.volume.tasks.task_folder import TaskFolder, Worker
+from trainers.volume.task_folder import TaskFolder, Worker
 from trainers.volume.work.chunk_task import Tasks
 from trainers.volume.work.plan import UnfitVolume, make_plan
 from trainers.volume.work.worker import Workbench

@@ -17,7 +17,7 @@ from contract.folder.chunk_states import (
     StageProgress,
 )
 from contract.folder.run_folder import RunFolder
-from trainers.volume.tasks.task_folder import Looked, TaskFolder
+from trainers.volume.task_folder import Looked, TaskFolder
 from trainers.volume.work.plan import CHUNKS, MERGE, NUMBERS, Plan
 
 PERIOD_S = 1.0

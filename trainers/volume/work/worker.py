@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable
 
 from trainers.volume.stores.durable import remove_drafts
-from trainers.volume.tasks.renewal import Renewal
-from trainers.volume.tasks.task_folder import Lease, TaskFolder
+from trainers.volume.task_folder import Lease, Renewal, TaskFolder
 from trainers.volume.work.chunk_task import Tasks
 from trainers.volume.work.plan import Plan
 

@@ -13,9 +13,11 @@ worker that goes on after its lease is over does no harm, because a task has the
 import json
 import os
 import re
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -196,3 +198,26 @@ def read_worker(path: Path) -> Worker | None:
         return Worker(**json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
+
+
+class Renewal:
+    """Renews the lease of the current task four times in a lease's time."""
+
+    def __init__(self, tasks: TaskFolder, *, lease_s: float) -> None:
+        self._tasks, self._pause_s = tasks, lease_s / LOOKS_PER_LEASE
+        self._end = threading.Event()
+        self.current: Lease | None = None
+        self._thread = threading.Thread(target=self._run, name="lease renewal", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._end.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._end.wait(self._pause_s):
+            lease = self.current
+            if lease is not None:
+                with suppress(OSError):  # a file system that fails for a moment; the task may be taken over
+                    self._tasks.renew(lease)

@@ -1,1 +1,0 @@
-"""What a page needs to write an experiment."""

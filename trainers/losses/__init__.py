@@ -1,1 +1,0 @@
-"""Losses: a net's output and its target, mapped to one number."""
