@@ -22,7 +22,7 @@ from orders.folders import Folders
 from orders.refused import Refused, conflict, invalid, no_experiment
 from orders.warnings import find_warnings
 from store import experiments, runs
-from store.tables import Experiment
+from store.tables.experiments import Experiment
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ from store.notify.rules import add_spec_rules
 from store.run_table.spec_fields import add_experiment_fields, replace_run_fields
 from store.search import searches
 from store.steps.creation import create_steps
-from store.tables import IS_CURRENT, Experiment, Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import IS_CURRENT, Job, Run
 from store.transitions import queued_with_stop_request
 
 WITH_JOB = joinedload(Run.current_job)

@@ -7,7 +7,9 @@ from api.sentences.submit_limit import submit_limit_sentence
 from contract.lifecycle.state import State
 from store import clusters
 from store.lists.local_queue import read_local_queue
-from store.tables import Cluster, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Run
 
 
 def queue_sentence(db: Session, run: Run) -> str | None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from store.tables import SubmitLimit
+from store.tables.clusters import SubmitLimit
 
 
 def submit_limit_sentence(limit: SubmitLimit, at: datetime) -> str | None:

@@ -24,7 +24,9 @@ from store.metrics.figures import update_figures
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from tests.testing.seed_dashboard import spec
 from tests.testing.seed_table import add_runs
 from tests.testing.stored_runs import TO_RUNNING, move

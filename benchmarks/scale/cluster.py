@@ -19,7 +19,7 @@ from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.context import Context
 from store import runs
 from store.session import engine_for, snapshot, transaction
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 
 SPEC = {
     "optimizer": {"kind": "sgd"},

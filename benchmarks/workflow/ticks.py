@@ -30,8 +30,9 @@ from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from store import runs
 from store.session import engine_for, transaction
-from store.steps.table import Step
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.steps import Step
 from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.servers import postgres
 

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 from scheduler.outcome.facts import JobFacts, RunFacts
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 
 _OF_JOB = [field.name for field in fields(JobFacts)]
 _OF_RUN = [field.name for field in fields(RunFacts) if field.name not in ("job", "jobs")]

@@ -3,7 +3,7 @@
 from contract.lifecycle.trial import TrialStatus
 from scheduler.search.decide import Decision
 from scheduler.search.read import StoredSearch
-from store.search.table import Trial
+from store.tables.searches import Trial
 from study.search.trials import Outcome, PastTrial
 
 OUTCOMES = {

@@ -10,7 +10,7 @@ from scheduler.context import Context
 from scheduler.search.read import StoredSearch
 from store.artifacts.holders import Holder, holders_of
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 from study.search.trials import Asked
 
 Weights = dict[str, Any] | str  # the field `initial_weights` of a run, or why it cannot have it

@@ -24,7 +24,7 @@ from scheduler.tensorboard.records import append
 from store import runs
 from store.runs import ReadRun
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
 
 BUDGET_S = 4.0  # of a tick; the next one goes on
 LATEST = timedelta(days=1)  # a run that ended before that, and whose file is not complete, stays so

@@ -28,7 +28,7 @@ from store.metrics.chunk_rows import CHUNK, concatenated, read_range
 from store.metrics.insert import insert_into
 from store.metrics.packing import Points, unpack_points
 from store.metrics.series import SeriesState
-from store.metrics.table import CellBlock, Chunk
+from store.tables.points import CellBlock, Chunk
 
 SLAB = 64  # chunks that are in memory at once
 FAR = 2**31 - 1  # the last step that can be stored

@@ -20,7 +20,7 @@ from contract.settings import Settings
 from store import changes, runs
 from store.metrics import points
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.command import serving
 from tests.testing.event_stream import event_stream

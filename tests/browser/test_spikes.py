@@ -14,7 +14,7 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.answers import experiment
 from tests.testing.dashboard import Dashboard
 from tests.testing.servers import wait_for

@@ -27,7 +27,7 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.fake_slurm import call_in_process, trains
 from tests.testing.faults.kill_points import kill_at, watched
 from tests.testing.faults.on_fake_slurm import OnStandIn, a_minute_later

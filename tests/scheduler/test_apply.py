@@ -14,10 +14,11 @@ from scheduler.events.rank_points import RankPoints
 from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
 from store import runs
-from store.metrics.figures import Figure
 from store.runs import LiveRun
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.points import Figure
+from store.tables.runs import Run
 from tests.testing.events import STARTED
 from tests.testing.runs import start_job
 from tests.testing.specs import Experiment

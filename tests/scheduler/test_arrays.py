@@ -19,7 +19,8 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs, submissions, transitions
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.clusters import SLURM, Far, sizes
 from tests.testing.runs import IMMEDIATELY, create_runs, end, job_of, read, sentence, states, submit_from_eight
 from tests.testing.specs import Experiment

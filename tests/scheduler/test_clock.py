@@ -20,11 +20,12 @@ from scheduler.app import make_app
 from scheduler.clock import AWAKE_S, LOOK_S, REST_S, Activity, Clock
 from scheduler.context import Context
 from store import changes, runs
-from store.notify.table import NotifyDelivery
 from store.schedules.schedules import add_schedule
-from store.schedules.table import Schedule
 from store.session import transaction
-from store.tables import Job, now
+from store.tables.base import now
+from store.tables.notify import NotifyDelivery
+from store.tables.runs import Job
+from store.tables.schedules import Schedule
 from tests.testing.runs import move, start_job
 from tests.testing.specs import Experiment
 

@@ -22,8 +22,9 @@ from scheduler.ticks.prune import prune
 from store import runs
 from store.session import snapshot, transaction
 from store.snapshots import snapshots
-from store.snapshots.table import Snapshot
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.snapshots import Snapshot
 from tests.contract.snapshot.test_garbage import make_old
 from tests.testing.clusters import Puppet
 from tests.testing.runs import move, read, sentence, states, submit_from_eight

@@ -28,11 +28,12 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
 from store import runs
 from store.lifecycle import deletion
-from store.lifecycle.tags import RunTag, store_run_tags
-from store.metrics.table import Chunk, Series
+from store.lifecycle.tags import store_run_tags
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Move, Run, Table
+from store.tables.base import Table
+from store.tables.experiments import Experiment as Stored
+from store.tables.points import Chunk, Series
+from store.tables.runs import Job, Move, Run, RunTag
 from tests.testing.clusters import Far, Puppet
 from tests.testing.ended_arrays import ended_array
 from tests.testing.events import STARTED, report

@@ -15,8 +15,9 @@ from scheduler.ticks.delete import delete
 from store import runs
 from store.lifecycle import deletion
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Run
 from tests.testing.specs import Experiment
 
 

@@ -13,7 +13,8 @@ from scheduler.context import Context, job_name
 from scheduler.ticks.recover import GATHER_S, LEASE, recover
 from store import runs, submissions
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.runs import read
 from tests.testing.specs import Experiment

@@ -17,7 +17,8 @@ from scheduler.ticks.reap import SEARCHED_FOR, reap
 from scheduler.ticks.recover import recover
 from store import jobs, runs
 from store.session import snapshot, transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from tests.testing.clusters import SLURM, Far, Play
 from tests.testing.runs import IMMEDIATELY
 from tests.testing.specs import Experiment

@@ -22,7 +22,8 @@ from store.lifecycle.going_on import RetriedRuns, retry
 from store.metrics.interruptions import observed
 from store.metrics.retention import remove_points, remove_waits
 from store.session import snapshot, transaction
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.runs import Move, Run
 from tests.testing.clusters import Far, Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, poll_now, read

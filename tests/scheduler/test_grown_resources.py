@@ -21,7 +21,8 @@ from scheduler.outcome.grown_resources import grow_resources
 from store import runs
 from store.run_table.where import condition_of
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.decisions import make_evidence, make_run
 from tests.testing.runs import start_job
 

@@ -13,7 +13,7 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs, transitions
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.runs import IMMEDIATELY, job_of, move, read, sentence, states, submit_from_eight
 from tests.testing.specs import Experiment

@@ -17,8 +17,9 @@ from scheduler.ticks.refresh_clusters import refresh_clusters
 from store import clusters, runs
 from store.lifecycle import deletion
 from store.session import transaction
-from store.tables import Experiment as Stored
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Run
 from tests.testing.clusters import SLURM, Far
 from tests.testing.runs import job_of, read
 from tests.testing.specs import Experiment

@@ -20,9 +20,9 @@ from scheduler.ticks.ingest import ingest
 from store import runs, transitions
 from store.artifacts import artifacts
 from store.artifacts.artifacts import Output
-from store.artifacts.table import Artifact
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 from tests.testing.events import STARTED, report
 from tests.testing.outputs import write_outputs
 from tests.testing.runs import ended_attempts, read, sentence

@@ -26,8 +26,8 @@ from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from store import jobs, runs
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Run
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
 from tests.testing.clusters import SLURM, Far
 from tests.testing.events import report
 from tests.testing.runs import end, job_of, read, states, submit_from_eight

@@ -19,7 +19,7 @@ from scheduler.ticks.reap import reap
 from store import runs
 from store.metrics import curves, restarts
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 from tests.testing.clusters import Puppet
 from tests.testing.events import report
 from tests.testing.runs import job_of, read, sentence

@@ -24,7 +24,9 @@ from scheduler.ticks.poll import LOST_AFTER, poll
 from scheduler.ticks.reap import reap
 from store import jobs, runs
 from store.session import snapshot, transaction
-from store.tables import Cluster, Job, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Job, Run
 from tests.testing.clusters import JOB, SLURM, Far
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, poll_now, read, report_gone, sentence
@@ -42,14 +44,12 @@ def run_id(far_run_id: int) -> int:
 
 
 def test_a_pending_reason_is_stored_and_cleared_when_the_job_runs(context: Context, far: Far, run_id: int) -> None:
-    far.answers[JOB] = Alive(Pending(PendingReason.PRIORITY, "Priority"))
-    poll_now(context)
-    job = job_of(context, run_id)
-    assert (job.pending_reason, job.pending_detail) == (PendingReason.PRIORITY, "Priority")
-    far.answers[JOB] = Alive()
-    poll_now(context)
-    job = job_of(context, run_id)
-    assert (job.pending_reason, job.pending_detail) == (None, None)
+    priority = (PendingReason.PRIORITY, "Priority")
+    for answer, stored in ((Alive(Pending(*priority)), priority), (Alive(), (None, None))):
+        far.answers[JOB] = answer
+        poll_now(context)
+        job = job_of(context, run_id)
+        assert (job.pending_reason, job.pending_detail) == stored
 
 
 def test_a_cluster_is_polled_at_its_pace_by_one_worker(

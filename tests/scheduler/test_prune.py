@@ -21,9 +21,9 @@ from scheduler.ticks.prune import prune
 from store import experiments, runs
 from store.metrics import chunk_rows, chunks, curves, points, series
 from store.metrics.retention import Retention, remove_points
-from store.metrics.table import Series
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.points import Series
+from store.tables.runs import Move, Run
 from tests.testing.runs import make_older, move, read, start_job
 from tests.testing.specs import Experiment
 

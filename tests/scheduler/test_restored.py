@@ -31,8 +31,10 @@ from scheduler.ticks.reap import reap
 from store import runs, service
 from store.restored import Restored, bring_up
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
+from store.tables.service import Service
 from tests.testing.clusters import SLURM, Far, Puppet
 from tests.testing.events import report
 from tests.testing.restored import begin, copied, create
@@ -131,10 +133,10 @@ def test_another_service_with_the_same_folder_and_account_has_no_orphans_here(
     run = read(here, 1)
     name = f"bigbatch-{run.key}-1"
     with transaction(here.engine) as db:
-        db.execute(update(service.Service).values(identity="0badcafe"))
+        db.execute(update(Service).values(identity="0badcafe"))
     assert orphans_of(here, slurm=[queued(name, "77"), queued("bigbatch-0123456789ab-1", "78")]) == []
     with transaction(here.engine) as db:
-        db.execute(update(service.Service).values(identity=run.key[:8]))
+        db.execute(update(Service).values(identity=run.key[:8]))
     assert orphans_of(here, slurm=[queued(name, "77")]) == []
 
 

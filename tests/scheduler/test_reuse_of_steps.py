@@ -13,8 +13,8 @@ from scheduler.ticks.reuse import check_waiting_runs
 from store import runs
 from store.artifacts.nearest import nearest_finished
 from store.session import snapshot, transaction
-from store.steps.table import Step
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.steps import Step
 from tests.testing.workflows import end_run, post_workflow, program, runs_of, states_of, step, workflow, write_output
 
 ANY: dict[str, Any] = {"code": "0" * 64, "reuse": True, "outputs": {"out": "out.txt"}}

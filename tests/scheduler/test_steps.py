@@ -23,8 +23,9 @@ from scheduler.ticks.cancel import cancel
 from scheduler.ticks.recover import recover
 from store import runs
 from store.session import transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
 from tests.testing.clusters import SLURM, Far, Puppet, sizes
 from tests.testing.runs import IMMEDIATELY, create_runs, job_of, read, states
 from tests.testing.specs import Experiment

@@ -28,7 +28,8 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs, transitions
 from store.session import snapshot, transaction
-from store.tables import Job, Move, Run, SubmitLimit
+from store.tables.clusters import SubmitLimit
+from store.tables.runs import Job, Move, Run
 from tests.testing.clusters import Far, sizes
 from tests.testing.fake_slurm import call_in_process
 from tests.testing.runs import IMMEDIATELY, create_runs, read, states

@@ -19,8 +19,8 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.retention import remove_points_of
 from store.metrics.series import ids_of
-from store.metrics.table import Series
 from store.session import snapshot, transaction
+from store.tables.points import Series
 from tests.testing.specs import Experiment
 from tests.testing.statements import recorded
 

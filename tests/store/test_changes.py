@@ -12,11 +12,13 @@ from contract.api.labels import ExperimentChange, RunChange
 from contract.folder.events import Points
 from contract.lifecycle.state import State
 from store import changes, runs
-from store.changes import Change, Changes
+from store.changes import Changes
 from store.lifecycle import deletion, labels
 from store.metrics import points
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.service import Change
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import TO_RUNNING, move
 

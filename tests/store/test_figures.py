@@ -14,10 +14,11 @@ from contract.lifecycle.state import State
 from store import runs, transitions
 from store.lifecycle.deletion import remove_rows
 from store.metrics import points
-from store.metrics.figures import Figure
-from store.run_table.spec_fields import ExperimentField, RunField
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import ExperimentField
+from store.tables.points import Figure
+from store.tables.runs import Run, RunField
 from tests.testing.specs import Experiment
 from tests.testing.statements import executed
 from tests.testing.stored_runs import TO_RUNNING, move

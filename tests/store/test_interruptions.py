@@ -10,7 +10,8 @@ from contract.lifecycle.state import State
 from store import runs
 from store.metrics import interruptions, points, restarts
 from store.session import transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import end_attempt
 from tests.testing.stored_runs import move as move_row

@@ -16,8 +16,8 @@ from store import runs
 from store.metrics import cell_blocks, cells, chunk_rows, chunks, curves, packing, points, series
 from store.metrics.cells import HAS_INFINITY, HAS_MINUS_INFINITY, HAS_NAN, Cells
 from store.metrics.retention import remove_points_of
-from store.metrics.table import CellBlock, Chunk, Series
 from store.session import transaction
+from store.tables.points import CellBlock, Chunk, Series
 from tests.testing.specs import Experiment
 
 STEPS = st.integers(0, 3_000) | st.integers(0, 2**31 - 1)

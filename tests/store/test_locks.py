@@ -19,7 +19,8 @@ from store.locks import lock_submission
 from store.metrics import curves, points, series
 from store.runs import Advance
 from store.session import snapshot, transaction
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.runs import Move, Run
 from store.transitions import Transition
 from tests.testing.specs import Experiment
 

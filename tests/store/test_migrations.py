@@ -25,10 +25,11 @@ from migrations.commands import HERE, _config, check, downgrade, state, upgrade
 from store import runs
 from store.metrics import cell_blocks, curves, packing, points
 from store.metrics.cell_blocks import FAR, Span
-from store.metrics.table import Series
 from store.session import engine_for, snapshot, transaction
-from store.tables import Experiment as ExperimentRow
-from store.tables import Job, Run, Table, now
+from store.tables.base import Table, now
+from store.tables.experiments import Experiment as ExperimentRow
+from store.tables.points import Series
+from store.tables.runs import Job, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import TO_RUNNING, move
 

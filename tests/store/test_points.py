@@ -8,7 +8,7 @@ from contract.folder.events import Points
 from store import experiments, runs
 from store.metrics import curves, points
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.specs import Experiment
 
 pytestmark = pytest.mark.ring("quick")

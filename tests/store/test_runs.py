@@ -11,7 +11,7 @@ from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import State
 from store import runs
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 from store.transitions import apply_if_unchanged
 from tests.testing.specs import Experiment
 

@@ -3,10 +3,10 @@
 from sqlalchemy import Engine, delete
 
 from store import runs, service
-from store.run_table.spec_fields import ExperimentField, RunField
 from store.session import transaction
-from store.tables import Experiment as Stored
-from store.tables import Move, Run
+from store.tables.experiments import Experiment as Stored
+from store.tables.experiments import ExperimentField
+from store.tables.runs import Move, Run, RunField
 from tests.testing.specs import Experiment
 
 

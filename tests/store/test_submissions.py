@@ -12,8 +12,9 @@ from contract.lifecycle.state import State
 from store import runs, submissions, transitions
 from store.session import snapshot, transaction
 from store.submissions import Group, LiveJobs
-from store.tables import Experiment as Stored
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Move, Run
 from tests.testing.specs import Experiment, changed
 from tests.testing.stored_runs import move
 

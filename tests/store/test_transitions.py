@@ -8,7 +8,7 @@ from contract.lifecycle.reason import StopRequested
 from contract.lifecycle.state import State
 from store import runs, transitions
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import current_job, move
 

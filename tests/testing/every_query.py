@@ -20,7 +20,9 @@ from scheduler.context import Context
 from store import runs
 from store.metrics import points
 from store.session import transaction
-from store.tables import Cluster, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, read

@@ -12,7 +12,7 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.mark import mark
 from store import runs
 from store.session import engine_for, transaction
-from store.tables import now
+from store.tables.base import now
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read
 from tests.testing.specs import Experiment, changed

@@ -18,8 +18,9 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.poll import poll
 from store import jobs, runs, transitions
 from store.session import snapshot, transaction
-from store.tables import Cluster, Job, Run
-from store.tables import Experiment as Stored
+from store.tables.clusters import Cluster
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
 from store.transitions import Transition
 from tests.testing.clusters import SLURM, Far
 from tests.testing.specs import Experiment

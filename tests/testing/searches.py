@@ -14,9 +14,9 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.search import search
 from store import runs
 from store.search import searches
-from store.search.table import Search, Trial
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.searches import Search, Trial
 from tests.testing.events import STARTED, report
 from tests.testing.runs import move, read
 

@@ -27,7 +27,7 @@ from contract.metric_names import (
 from contract.spec.expanded import Expanded
 from store import runs
 from store.metrics import points
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, move
 
 EVALUATIONS, STEPS = 12, 40  # so many of a run are stored; a paper's run would have thousands

@@ -40,7 +40,9 @@ from contract.spec.expanded import Expanded, read_experiment
 from store import runs
 from store.metrics import points
 from store.session import transaction
-from store.tables import Experiment, Job, Move, Restart, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Job, Move, Restart, Run
 from tests.testing.seed_clusters import report_clusters
 from tests.testing.specs import changed
 from tests.testing.stored_runs import add_job, current_job, end_attempt

@@ -19,7 +19,7 @@ from contract.spec.expanded import Expanded, read_experiment
 from store import runs
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
 
 RATES = (0.05, 0.1, 0.2, 0.4)

@@ -18,7 +18,7 @@ from store.metrics.points import put
 from store.session import snapshot, transaction
 from store.steps import progress
 from store.steps.progress import StepProgress
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, move
 
 CONTENT: dict[str, Any] = {"kind": ArtifactKind.FILE, "size_bytes": 1, "files": 1, "sha256": "0" * 64}

@@ -19,10 +19,10 @@ from scheduler.ticks.notify import notify
 from store import runs
 from store.lifecycle import deletion
 from store.metrics.points import put_many
-from store.notify.divergences import Divergence
-from store.notify.table import Occurrence
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.notify import Divergence, Occurrence
+from store.tables.runs import Run
 from tests.scheduler.notify.conftest import add_webhook
 from tests.testing.receiver import Receiver
 from tests.testing.runs import start_job

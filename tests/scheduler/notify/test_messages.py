@@ -24,10 +24,10 @@ from store import runs, transitions
 from store.lifecycle import going_on
 from store.metrics.newest import MAX_LISTED
 from store.notify.occurrences import wanted_by
-from store.notify.table import NotifyDelivery, NotifyRule, Occurrence
 from store.search import searches
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.notify import NotifyDelivery, NotifyRule, Occurrence
+from store.tables.runs import Run
 from store.transitions import JobExit, Transition
 from tests.scheduler.notify.conftest import add_webhook, deliveries_of, make_older
 from tests.testing import searches as test_searches
@@ -266,7 +266,7 @@ def test_eight_workers_make_one_message_of_each_occurrence(worker: Context, rece
 
 def test_a_deleted_target_leaves_no_rule_and_its_messages_are_given_up(worker: Context, receiver: Receiver) -> None:
     from store.notify import targets
-    from store.notify.table import NotifyTarget
+    from store.tables.notify import NotifyTarget
 
     target_id = add_webhook(worker, receiver)
     (run_id,) = make_experiment(worker, 1, on=["failure"])
