@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, ColumnElement, Text, and_, case, cast, delete
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import State
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.base import now
 from store.tables.runs import Job, Run
 from store.tables.service import Change

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.state import LIVE, State
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.base import now
 from store.tables.clusters import Cluster, SubmitLimit
 from store.tables.runs import Run

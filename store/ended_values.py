@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.base import now
 from store.tables.service import EndedValue
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, case, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.clusters import CallCount, CallKind, CallSlot, NoAnswer
 
 WINDOW_S = 60.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.base import now
 from store.tables.service import Tick
 

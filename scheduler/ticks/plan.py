@@ -16,8 +16,8 @@ from scheduler.context import Context
 from scheduler.workflow.decide import Expand, Move, StepFacts, decide_all
 from scheduler.workflow.expand import Needed, NewRuns, find_runs, read_needed
 from scheduler.workflow.resolve import NotResolvedError, NotWrittenError
+from store.lifecycle.new_steps import Begin, TooManyRunsError, begin_steps
 from store.session import snapshot, transaction
-from store.steps.creation import Begin, TooManyRunsError, begin_steps
 from store.steps.progress import StepProgress, open_workflows
 from store.steps.transitions import StepChange, change_steps
 from store.tables.base import now

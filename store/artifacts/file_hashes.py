@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.artifacts import FileHash
 from store.tables.base import now
 

@@ -14,11 +14,11 @@ from contract.lifecycle.divergence import Diverged, divergence_of
 from contract.lifecycle.state import State
 from contract.metric_names import LOSS, is_secondary
 from contract.spec.objective import Objective
+from store.insert import insert_into
 from store.metrics import series
 from store.metrics.buckets import extent, in_buckets
 from store.metrics.cell_blocks import FAR
 from store.metrics.cells import Cells, cells_of, wider
-from store.metrics.insert import insert_into
 from store.metrics.not_finite import NotFinite, end_of_points, end_of_series
 from store.metrics.packing import Points
 from store.tables.points import Figure, Series

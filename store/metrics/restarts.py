@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Resumed
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.runs import Restart
 
 

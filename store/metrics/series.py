@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES, MAX_SERIES_BYTES
 from contract.metric_names import KNOWN, is_secondary
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.metrics.packing import unpack_tail
 from store.tables.points import Series
 

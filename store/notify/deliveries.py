@@ -13,7 +13,7 @@ from sqlalchemy import BindParameter, ColumnElement, delete, exists, func, selec
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.notification import DeliveryStatus, NotifyEvent
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.base import now
 from store.tables.notify import NotifyDelivery
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.notification import NotifyEvent
 from contract.lifecycle.state import State
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.notify import occurrences
 from store.tables.base import now
 from store.tables.notify import Divergence, NotifyRule

@@ -4,7 +4,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from contract.api.incoming.points_batch import MAX_WRITERS
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.points import PointWriter
 
 

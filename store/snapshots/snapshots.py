@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.state import ENDED, State
 from contract.snapshot.git_source import GitSource
 from contract.snapshot.manifest import Manifest
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.tables.base import now
 from store.tables.runs import Run
 from store.tables.schedules import ScheduleCode

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.artifact import ArtifactKind
 from contract.lifecycle.state import State
 from contract.spec.objective import Objective
-from store.artifacts.holders import holders_of
+from store.holders import holders_of
 from store.metrics.figures import figure_of
 from store.tables.artifacts import Artifact
 from store.tables.points import Figure

@@ -18,6 +18,7 @@ from scheduler.submit.select import select_next
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs, submissions, transitions
+from store.lifecycle import creation
 from store.session import transaction
 from store.tables.base import now
 from store.tables.runs import Run
@@ -69,7 +70,7 @@ def test_runs_of_different_resources_or_attempts_do_not_share_an_array(
     context: Context, far: Far, experiment: Experiment
 ) -> None:
     with transaction(context.engine) as db:
-        runs.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [1, 2]}, resources=SLURM))
+        creation.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [1, 2]}, resources=SLURM))
         second = db.get_one(Run, 4)
         second.attempt = 3
     submit_queued(context)

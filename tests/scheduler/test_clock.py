@@ -19,7 +19,8 @@ from contract.settings import Settings
 from scheduler.app import make_app
 from scheduler.clock import AWAKE_S, LOOK_S, REST_S, Activity, Clock
 from scheduler.context import Context
-from store import changes, runs
+from store import changes
+from store.lifecycle import creation
 from store.schedules.schedules import add_schedule
 from store.session import transaction
 from store.tables.base import now
@@ -72,7 +73,7 @@ def test_a_new_experiment_ends_the_rest_at_the_next_look(
 ) -> None:
     rest(activity, seconds)
     with transaction(context.engine) as db:
-        runs.create(db, experiment())
+        creation.create(db, experiment())
     seconds.now += LOOK_S / 2
     assert not activity.has_work(), "the database is read at most so often"
     seconds.now += 2 * LOOK_S

@@ -26,8 +26,7 @@ from scheduler.ticks import delete as tick
 from scheduler.ticks.delete import delete
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
-from store import runs
-from store.lifecycle import deletion
+from store.lifecycle import creation, deletion
 from store.lifecycle.tags import store_run_tags
 from store.session import snapshot, transaction
 from store.tables.base import Table
@@ -55,7 +54,7 @@ def finished(context: Context, run_ids: list[int], puppet: Puppet) -> list[int]:
     reap(context)
     with transaction(context.engine) as db:
         store_run_tags(db, run_ids[0], present=(), wanted=["a"])
-        runs.create(db, small_experiment())
+        creation.create(db, small_experiment())
     return run_ids
 
 
@@ -93,7 +92,7 @@ def test_the_newest_row_stays_until_there_is_a_later_one(context: Context, finis
     delete(context)
     with transaction(context.engine) as db:
         assert {count(db, Stored), count(db, Run)} == {2, 4}
-        assert runs.create(db, small_experiment()) == (3, [5])
+        assert creation.create(db, small_experiment()) == (3, [5])
     delete(context)
     delete(context)
     with snapshot(context.engine) as db:

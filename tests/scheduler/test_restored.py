@@ -29,6 +29,7 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.mark import mark
 from scheduler.ticks.reap import reap
 from store import runs, service
+from store.lifecycle import creation
 from store.restored import Restored, bring_up
 from store.session import snapshot, transaction
 from store.tables.base import now
@@ -82,7 +83,7 @@ def test_no_id_is_given_twice_after_an_older_database_was_put_back(
     old = backup(here)
     younger, younger_runs = create(here, experiment, size=3)
     with transaction(here.engine) as db:  # not submitted, so in no folder
-        unseen, _ = runs.create(db, experiment({"seed": [0, 1]}))
+        unseen, _ = creation.create(db, experiment({"seed": [0, 1]}))
     done = bring_up(old.engine, old.runs_folder, Restored())
     assert "older" in done[0]
     new, new_runs = create(old, experiment)

@@ -37,7 +37,7 @@ from contract.metric_names import (
     UPDATE_S,
 )
 from contract.spec.expanded import Expanded, read_experiment
-from store import runs
+from store.lifecycle import creation
 from store.metrics import points
 from store.session import transaction
 from store.tables.base import now
@@ -209,7 +209,7 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
 
 
 def _created(db: Session, spec: Expanded) -> tuple[int, list[Run]]:
-    experiment, ids = runs.create(db, spec)
+    experiment, ids = creation.create(db, spec)
     db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=50)
     return experiment, [db.get_one(Run, id_) for id_ in ids]
 

@@ -20,8 +20,8 @@ from scheduler.notify.bundle import make_messages
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.notify import notify
-from store import runs, transitions
-from store.lifecycle import going_on
+from store import transitions
+from store.lifecycle import creation, going_on
 from store.metrics.newest import MAX_LISTED
 from store.notify.occurrences import wanted_by
 from store.search import searches
@@ -48,7 +48,7 @@ def make_experiment(
     rules = [{"target": "hook", "on": on}] if on else []
     spec = read_experiment({**document, "notify": rules, "owner": owner})
     with transaction(context.engine) as db:
-        return runs.create(db, spec)[1]
+        return creation.create(db, spec)[1]
 
 
 def end_run(context: Context, run_id: int, state: State, **reason: Any) -> None:
@@ -210,7 +210,7 @@ def test_a_workflow_ends_with_its_last_step(worker: Context, receiver: Receiver)
     document = workflow(step("a"), step("b", needs=["a"])).spec.model_dump(mode="json")
     document["notify"] = [{"target": "hook", "on": ["end"]}]
     with transaction(worker.engine) as db:
-        runs.create(db, read_experiment(document))
+        creation.create(db, read_experiment(document))
     end_step_runs(worker, "a")
     plan(worker)
     notify(worker)
