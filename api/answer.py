@@ -30,7 +30,7 @@ from store.metrics import curves
 from store.metrics.figures import read_best, read_means
 from store.metrics.objectives import read_objective
 from store.steps.progress import of_experiment
-from store.tables import Run
+from store.tables.runs import Run
 from study.answer.answer import BestValues, Choice, find_answer
 from study.answer.measures import OF_EVALUATIONS, Measures, measure
 

@@ -68,7 +68,8 @@ from store.metrics import interruptions, newest
 from store.metrics.objectives import values_of
 from store.search import searches
 from store.steps.transitions import stop_waiting
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 CARRIED_OUT = "a request with this Idempotency-Key is being carried out: send it again"

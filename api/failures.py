@@ -16,7 +16,7 @@ from contract.api.responses import FailedRun, Page
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from store import jobs
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])
 

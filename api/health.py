@@ -13,7 +13,8 @@ from api.database import Attempt
 from api.http.statuses import UNCHANGED, problems
 from contract.api.service import Health, Readiness
 from store import clusters, database_state, ticks
-from store.tables import Cluster, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
 from store.ticks import LateTick
 
 router = APIRouter(tags=["service"])

@@ -18,7 +18,8 @@ from store.lifecycle.labels import has_text, visible
 from store.lifecycle.tags import experiments_with, runs_with
 from store.lists.order import ListOrder, UnknownRowError, order_rows
 from store.run_table.any_text import run_has_text
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 MAX_INTEGER = 2**31 - 1  # of a column of ids, numbers and steps
 FIRST, LAST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)  # of moments in queries

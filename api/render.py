@@ -43,7 +43,8 @@ from store.lists.run_facts import devices_of
 from store.lists.run_list import ListedRun
 from store.metrics.newest import Listed, Newest
 from store.run_table.columns import shown
-from store.tables import Experiment, Job, Move, Restart, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Job, Move, Restart, Run
 
 COPIED_FIELDS = RunView.model_fields.keys() - {
     "stopping",

@@ -5,8 +5,9 @@ from sqlalchemy.orm import Session
 
 from api.errors import NotFound
 from store import experiments, runs
-from store.steps.table import Step
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.steps import Step
 
 
 def found_experiment(db: Session, experiment_id: int) -> Experiment:

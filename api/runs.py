@@ -45,7 +45,7 @@ from store.lists.order import created_since
 from store.lists.run_list import page
 from store.metrics import curves, newest, points, restarts
 from store.metrics.objectives import values_of
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 

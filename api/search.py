@@ -21,8 +21,8 @@ from contract.spec.search.checks import last_resource
 from contract.spec.search.early_stopping import NoStopping, brackets_of, rungs_of
 from contract.spec.search.search import SearchSpec
 from store.search import searches, usage
-from store.search.table import Search, Trial
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.searches import Search, Trial
 from study.search.trials import LEAST_TRIALS
 
 router = APIRouter(prefix="/experiments", tags=["searches"])

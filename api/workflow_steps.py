@@ -19,7 +19,8 @@ from contract.spec.steps.step import StepSpec
 from store.steps import durations
 from store.steps.durations import Done
 from store.steps.progress import StepProgress, of_experiment
-from store.tables import Experiment, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
 from study.critical_path import Schedule, TimedStep, schedule
 
 router = APIRouter(prefix="/experiments", tags=["experiments"])

@@ -7,25 +7,9 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import Connection, text
 
-import store.artifacts.table
-import store.call_tables
-import store.ended_values
-import store.lifecycle.tags
-import store.metrics.figures
-import store.metrics.table
-import store.mirror.table
-import store.notify.divergences
-import store.recorded.writers
-import store.run_table.spec_fields
-import store.saved.reports
-import store.saved.views
-import store.schedules.table
-import store.search.table
-import store.service
-import store.steps.table  # noqa: F401  # the tables of these modules are a part of the metadata
-from store.column_types import EnumText, ModelJson, UtcDateTime
 from store.session import engine_for
-from store.snapshots.table import Snapshot
+from store.tables.base import Table
+from store.tables.column_types import EnumText, ModelJson, UtcDateTime
 
 LOCK = 0x62696762617463  # the key of PostgreSQL's advisory lock of migrations: "bigbatc"
 
@@ -36,7 +20,7 @@ def run() -> None:
     with engine.connect().execution_options(writes=True) as connection, _alone(connection):
         _suspend_foreign_keys(connection, True)
         # Batch mode, because SQLite alters a table by copying it.
-        context.configure(connection, target_metadata=Snapshot.metadata, render_as_batch=True, render_item=_render)
+        context.configure(connection, target_metadata=Table.metadata, render_as_batch=True, render_item=_render)
         with context.begin_transaction():
             context.run_migrations()
         connection.commit()

@@ -10,7 +10,7 @@ from store.metrics import series
 from store.metrics.buckets import in_buckets
 from store.metrics.cell_blocks import FAR
 from store.metrics.not_finite import NotFinite, end_of_series
-from store.metrics.table import Series
+from store.tables.points import Series
 
 FIGURES = sa.text("SELECT run_id, name, last_step FROM figures WHERE last IS NULL ORDER BY run_id, name")
 END = sa.text(

@@ -21,8 +21,9 @@ from orders.checks.service import check_service
 from orders.folders import Folders
 from orders.refused import Refused, conflict, invalid, no_experiment
 from orders.warnings import find_warnings
-from store import experiments, runs
-from store.tables import Experiment
+from store import experiments
+from store.lifecycle import creation
+from store.tables.experiments import Experiment
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def store(db: Session, experiment: Expanded, asked: Request) -> Accepted | Refus
     if asked.origin is not None and not experiments.is_present(db, asked.origin):
         return no_experiment(asked.origin)
     carried_out = with_descendants(experiment.spec.steps, asked.from_step) if asked.from_step is not None else ()
-    experiment_id, run_ids = runs.create(
+    experiment_id, run_ids = creation.create(
         db,
         experiment,
         key=asked.key,

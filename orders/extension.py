@@ -17,7 +17,7 @@ from store import runs
 from store.lifecycle import going_on
 from store.locks import lock_runs
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 NOT_EXTENDED = "the run cannot be extended"
 

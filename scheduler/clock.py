@@ -20,14 +20,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from contract.lifecycle.state import ENDED, State
 from contract.lifecycle.step import OPEN_STEPS
-from store.changes import Change
-from store.column_types import UtcDateTime
 from store.notify.deliveries import any_due
 from store.runs import IS_OPEN
 from store.schedules.schedules import any_due as any_start
 from store.session import snapshot
-from store.steps.table import Step
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.column_types import UtcDateTime
+from store.tables.runs import Job, Run
+from store.tables.service import Change
+from store.tables.steps import Step
 
 LOOK_S = 0.25  # at most so often the clock reads the database
 AWAKE_S = 30.0  # after a change for so long every tick is sent: what a tick does may give work to the next

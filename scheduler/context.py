@@ -34,7 +34,8 @@ from store import clusters as store_clusters
 from store.metrics.retention import Retention
 from store.mirror.object_store import ObjectStore
 from store.session import engine_for, snapshot
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from store.ticks import TickCounts
 
 

@@ -15,7 +15,7 @@ from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from store import runs
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 GRACE_S = 20.0  # for the checkpoint; a rank leaves by itself 25 s after SIGTERM
 

@@ -14,29 +14,18 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import BigInteger, ColumnElement, Text, and_, case, cast, delete, func, or_, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import State
-from store.metrics.insert import insert_into
-from store.tables import Job, Run, Table, now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.runs import Job, Run
+from store.tables.service import Change
 
 KEY = "changes"  # in Session.info
 MAX_PARAMETERS = 5_000  # of one statement
 MAX_ROWS = 1_000  # that a reader gets at once; beyond, it reads anew what it shows
 EXPERIMENT = 0  # in the place of a run: the row is the experiment's own
-
-
-class Change(Table):
-    """The newest change of a run, or of an experiment's own fields and its set of runs (`run_id` 0)."""
-
-    __tablename__ = "changes"
-    __table_args__ = {"sqlite_with_rowid": False}
-    experiment_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # 0: SQLite's counter
-    run_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    version: Mapped[int] = mapped_column(BigInteger, index=True)
-    points_version: Mapped[int] = mapped_column(BigInteger)  # of the newest change of points; 0: none
-    details_version: Mapped[int] = mapped_column(BigInteger)  # of the newest change of anything else; 0: none
-    at: Mapped[datetime]
 
 
 @dataclass

@@ -8,8 +8,10 @@ from sqlalchemy.orm import Session
 
 from contract.api.cluster_report import ClusterReport
 from contract.lifecycle.state import LIVE, State
-from store.metrics.insert import insert_into
-from store.tables import Cluster, Run, SubmitLimit, now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.clusters import Cluster, SubmitLimit
+from store.tables.runs import Run
 
 LATE_AFTER = timedelta(
     minutes=3

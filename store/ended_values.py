@@ -2,22 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Index, delete, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
-from store.tables import Table, now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.service import EndedValue
 
 KEPT_FOR = timedelta(days=1)  # after the expiry: the clock of another process of the API may be behind
-
-
-class EndedValue(Table):
-    """A signed value that no process of the API accepts any more."""
-
-    __tablename__ = "ended_values"
-    __table_args__ = (Index("ix_ended_values_expires_at", "expires_at"), {"sqlite_with_rowid": False})
-    nonce: Mapped[str] = mapped_column(primary_key=True)
-    expires_at: Mapped[datetime]
 
 
 def end(db: Session, nonce: str, expires_at: int) -> bool:

@@ -15,8 +15,9 @@ from store.lists.order import ListOrder
 from store.metrics.objectives import Best, best_runs, objectives_of
 from store.search import searches
 from store.steps.progress import count_open
-from store.steps.table import Step
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.steps import Step
 
 RANK_SERIES = re.compile(r"/rank-\d+$")  # of one rank: a run may have thousands of them
 MAX_NAMES = 100  # of series of an experiment: a list shows one curve of each

@@ -12,7 +12,9 @@ from contract.lifecycle.job_end import JobEnd
 from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.state import ENDED, LIVE, State
 from store import changes
-from store.tables import IS_CURRENT, JOB_END, Cluster, Job, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import IS_CURRENT, JOB_END, Job, Run
 
 LIMIT = 20_000
 LONGEST = timedelta(minutes=1)  # no poll is put off for longer

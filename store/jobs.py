@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from store import changes
 from store.locks import lock_jobs
-from store.tables import Job, now
+from store.tables.base import now
+from store.tables.runs import Job
 
 
 def write_stop_requests(db: Session, job_ids: Sequence[int], *, force: bool) -> None:

@@ -7,7 +7,7 @@ comes after the lock. In SQLite a writer has the whole database, and the lock is
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
-from store.tables import IS_CURRENT, Job, Run
+from store.tables.runs import IS_CURRENT, Job, Run
 
 
 def lock_runs(db: Session, *where: ColumnElement[bool], limit: int | None = None) -> list[int]:

@@ -18,7 +18,9 @@ from store.metrics.objectives import column_of
 from store.metrics.series import parts_of
 from store.restored import give_attempt
 from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from store.transitions import record_created
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, case, exists, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from store.call_tables import CallCount, CallKind, CallSlot, NoAnswer
-from store.metrics.insert import insert_into
+from store.insert import insert_into
+from store.tables.clusters import CallCount, CallKind, CallSlot, NoAnswer
 
 WINDOW_S = 60.0
 # Another worker may have used a slot after this worker read the clock. A slot further ahead was used before a clock

@@ -25,7 +25,7 @@ from contract.lifecycle.state import LIVE, State
 from store import jobs, service, transitions
 from store.service import Given
 from store.session import snapshot, transaction
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 from store.transitions import JobExit, Transition
 
 # that may have been given since the last mark, or since the backup where no mark is left

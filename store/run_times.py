@@ -13,7 +13,8 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import State
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 
 
 class Attempt(NamedTuple):

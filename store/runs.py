@@ -1,6 +1,6 @@
-"""Runs: created, found, asked to stop, and read on."""
+"""Runs: found, asked to stop, and read on."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -14,70 +14,17 @@ from contract.lifecycle.reason import StopSource
 from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import ENDED, LIVE, State
 from contract.lifecycle.unread import Unread
-from contract.objective import stored_objective
-from contract.spec.expanded import Expanded
-from store import changes, service
-from store.lifecycle import tags
-from store.lifecycle.new_runs import insert_runs
+from store import changes
 from store.locks import lock_runs
 from store.metrics.newest import merge_latest
-from store.metrics.objectives import column_of
-from store.notify.rules import add_spec_rules
-from store.run_table.spec_fields import add_experiment_fields, replace_run_fields
-from store.search import searches
-from store.steps.creation import create_steps
-from store.tables import IS_CURRENT, Experiment, Job, Run, now
+from store.run_table.spec_fields import replace_run_fields
+from store.tables.base import now
+from store.tables.runs import IS_CURRENT, Job, Run
 from store.transitions import queued_with_stop_request
 
 WITH_JOB = joinedload(Run.current_job)
 WITHOUT_SPEC = defer(Run.spec)  # reading thousands of specs takes most of such a query's time
 IS_OPEN = (Job.external_id.is_not(None), Job.is_gone.is_(False))  # the cluster has the job, as far as is known
-
-
-def create(
-    db: Session,
-    new: Expanded,
-    *,
-    key: str | None = None,
-    owner: str = "",
-    origin_id: int | None = None,
-    force: bool = False,
-    carried_out: Collection[str] = (),
-) -> tuple[int, list[int]]:
-    """Store an experiment and one queued run per point; return their ids. A `key` can be used once.
-
-    A search has no runs yet: the scheduler starts its trials. `owner` counts where the spec names none. `force`: no run
-    takes a finished run's result; `carried_out`: no run of the steps with these names does.
-    """
-    spec = new.spec
-    experiment = Experiment(
-        id=service.new_ids(db, "experiments", 1)[0],
-        name=spec.name,
-        description=spec.description,
-        spec=spec.model_dump(mode="json"),
-        objective=column_of(stored_objective(spec)),
-        max_parallel=spec.max_parallel,
-        pack=spec.pack,
-        key=key,
-        notes=spec.notes,
-        owner=owner if spec.owner is None else spec.owner,
-        project=spec.project,
-        origin_id=origin_id,
-        table_base=new.example_run() if spec.is_workflow else None,
-    )
-    db.add(experiment)
-    db.flush()
-    changes.record_experiment(db, experiment.id)
-    add_experiment_fields(db, experiment)
-    tags.store_experiment_tags(db, experiment.id, present=(), wanted=spec.tags)
-    add_spec_rules(db, experiment.id, spec.notify)
-    if spec.search is not None:
-        searches.create(db, experiment.id, spec.search, new.search_base())
-        return experiment.id, []
-    if spec.is_workflow:
-        forced = [step.name for step in spec.steps] if force else carried_out
-        return experiment.id, create_steps(db, experiment.id, new, forced=forced)
-    return experiment.id, insert_runs(db, experiment.id, new.points, first=0, force=force)
 
 
 def change_spec(db: Session, run_id: int, spec: Mapping[str, Any]) -> None:

@@ -7,26 +7,15 @@ database that was restored is behind what the service has given since: its ids c
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import BigInteger, func, select, text, update
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import func, select, text, update
+from sqlalchemy.orm import Session
 
 from contract.folder.service_records import IDENTITY_CHARS, Mark
-from store.changes import Change
-from store.tables import Experiment, Run, Table
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.service import Change, Service
 
 WHOLE_KEY = 12  # random digits of a key: 100,000 stored runs and 1,000 new ones share them once in three million times
-
-
-class Service(Table):
-    """The one row of this service."""
-
-    __tablename__ = "service"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # 1
-    identity: Mapped[str]
-    marks: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")  # that were written to the folder
-    # the highest ids given; PostgreSQL's sequences have them instead
-    experiments: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    runs: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class Given(NamedTuple):

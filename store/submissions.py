@@ -14,8 +14,10 @@ from contract.spec.checks.packing import runs_per_job
 from store import changes
 from store.locks import lock_jobs, lock_runs, lock_submission
 from store.runs import WITH_JOB, waiting_for
-from store.steps.table import Step
-from store.tables import IS_CURRENT, Experiment, Job, Move, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import IS_CURRENT, Job, Move, Run
+from store.tables.steps import Step
 from store.transitions import begin_submission
 
 # of the run's step in a workflow, else of its experiment

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
-from store.tables import Tick, now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.service import Tick
 
 LATE_PERIODS = 10
 LATE_AT_LEAST = timedelta(seconds=60)  # a slow cluster may delay a tick by several time-outs of its commands

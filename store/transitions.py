@@ -21,7 +21,8 @@ from store import changes, run_times
 from store.locks import lock_jobs, lock_runs, lock_submission
 from store.metrics.figures import store_divergences
 from store.notify.moves import note_moves
-from store.tables import Job, Move, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Move, Run
 
 
 class JobExit(NamedTuple):

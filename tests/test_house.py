@@ -14,6 +14,7 @@ from contract.spec.program.environment import Environment
 from contract.spec.program.run import ProgramSpec
 from contract.spec.run import RunSpec
 from contract.yaml_reader import read_document
+from tests.testing.import_circles import circles, imports_within, of_folders
 
 pytestmark = pytest.mark.ring("quick")
 
@@ -43,6 +44,7 @@ MAY_IMPORT = {
     # the agent fills a command, which the contract checks
     "contract": {"runfiles", "pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
+    "store/tables": {"contract", "store.clock", "sqlalchemy", "pydantic"},  # no logic of the store: decision 66
     "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
     # plans: decision 6; study: decision 37
     "api": {
@@ -148,6 +150,8 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
         ("orders", "from study.moments import check_cron"),
         ("store", "from trainers import engine"),
         ("store", "from orders import acceptance"),
+        ("store/tables", "from store.session import transaction"),
+        ("store/tables", "def f():\n    from store import changes"),
         ("trainers", "import sqlalchemy"),
         ("trainers/rules", "from contract.spec.run import RunSpec"),
         ("trainers/preconditioners", "from contract.spec.run import RunSpec"),
@@ -160,6 +164,29 @@ def test_every_room_keeps_to_its_floor(room: str) -> None:
 )
 def test_a_planted_breach_is_caught(place: str, source: str) -> None:
     assert strangers(place, source)
+
+
+def test_the_modules_and_the_folders_of_the_store_form_no_circle_of_imports() -> None:
+    graph = imports_within(HOUSE / "store")
+    assert circles(graph) == []
+    assert circles(of_folders(graph)) == [], "each folder counts as one module"
+
+
+def test_a_circle_that_an_import_in_a_function_hides_is_caught(tmp_path: Path) -> None:
+    """Forces the fault: three files import each other in a circle, one of them in a function."""
+    for name, source in {
+        "runs": "from room.steps import creation",
+        "steps/creation": "from room.steps.points import POINTS",
+        "steps/points": "def f():\n    from room import runs",
+        "__init__": "",
+        "steps/__init__": "",
+        "other": "import room.runs",
+    }.items():
+        (path := tmp_path / "room" / f"{name}.py").parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    graph = imports_within(tmp_path / "room")
+    assert circles(graph) == [["room.runs", "room.steps.creation", "room.steps.points"]]
+    assert circles(of_folders(graph)) == [["room.runs", "room.steps"]]
 
 
 def test_only_the_api_knows_of_http_requests() -> None:

@@ -16,7 +16,7 @@ from contract.lifecycle.state import State
 from contract.settings import Settings
 from migrations.commands import upgrade
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 from tests.testing.stored_runs import TO_RUNNING, move
 

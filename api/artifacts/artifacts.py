@@ -20,10 +20,10 @@ from contract.folder.outputs.content import size_of_content
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.artifact import ArtifactKind, RemovalCause
 from store.artifacts import artifacts
-from store.artifacts.table import Artifact
 from store.mirror import copies, outages
 from store.session import snapshot
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 ArtifactName = Annotated[

@@ -13,7 +13,7 @@ from api.errors import NotFound, RangeNotSatisfiable
 from api.http.methods import IS_HEAD_KEY
 from contract.folder.files.untrusted_file import open_file, stat_file
 from contract.folder.outputs.content import size_of_content
-from store.artifacts.table import Artifact
+from store.tables.artifacts import Artifact
 
 BLOCK_BYTES = 1 << 18
 RANGE = re.compile(r"bytes=([0-9]{0,19})-([0-9]{0,19})")  # one range; for several, HTTP allows the whole file

@@ -15,10 +15,10 @@ from api.artifacts.download import headers_of
 from api.errors import ArtifactStoreUnavailable, NotFound, UnreadableFile
 from api.http.methods import IS_HEAD_KEY
 from contract.lifecycle.artifact import ArtifactKind
-from store.artifacts.table import Artifact
 from store.mirror.copies import StoredCopy
 from store.mirror.manifest import Manifest, WrongBytesError, read_file, read_manifest
 from store.mirror.object_store import ObjectStore, StoreError
+from store.tables.artifacts import Artifact
 
 
 def send_copy(request: Request, artifact: Artifact, copy: StoredCopy) -> StreamingResponse:

@@ -16,7 +16,7 @@ from contract.lifecycle.reuse import Reuse
 from contract.snapshot.blob_store import BlobStore, DamagedError
 from store.artifacts.nearest import Compared, nearest_finished
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 

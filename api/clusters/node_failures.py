@@ -17,7 +17,7 @@ from contract.api.node_failures import FailedAttempt, NodeFailureReport, NodeFai
 from contract.lifecycle.exit_cause import ExitCause
 from store.lists import node_failures
 from store.lists.node_failures import OTHER_FAILURES, EndCount, FailedJob
-from store.tables import now
+from store.tables.base import now
 
 router = APIRouter(tags=["service"])
 MOST_NEWEST = 5  # attempts that an answer has of one node

@@ -15,7 +15,7 @@ from contract.metric_names import by_importance
 from store.run_table.differences import Choices, different_fields, fields_of_runs, metrics_of_runs
 from store.run_table.leaves import Leaf, Leaves, leaves
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_ENVIRONMENTS = 50  # each is a file

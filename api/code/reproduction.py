@@ -18,7 +18,7 @@ from contract.folder.environment_record import EnvironmentRecord, read_environme
 from contract.folder.run_folder import RunFolder
 from contract.snapshot.blob_store import BlobStore, DamagedError
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_VALUES = 1_000

@@ -33,7 +33,7 @@ from contract.snapshot.manifest import (
 )
 from store.session import snapshot, transaction
 from store.snapshots import snapshots
-from store.snapshots.table import Snapshot
+from store.tables.snapshots import Snapshot
 
 router = APIRouter(prefix="/snapshots", tags=["snapshots"])
 MAX_TEXT_BYTES = 1_000_000

@@ -16,7 +16,8 @@ from contract.spec.expanded import read_experiment
 from contract.spec.experiment import ExperimentSpec
 from contract.yaml_reader import read_document
 from store.run_times import attempts, busy_seconds
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 router = APIRouter(tags=["drafts"])
 RECIPES = Path(__file__).parents[2] / "recipes"  # not part of an installed package: then there are none

@@ -23,7 +23,8 @@ from contract.spec.experiment import ExperimentSpec
 from store.lifecycle.new_runs import kinds_of_jobs, need_of
 from store.lists.local_queue import read_whole_queue
 from store.session import snapshot
-from store.tables import Cluster, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
 
 router = APIRouter(tags=["drafts"])
 TIMEOUT_S = 75.0  # of a process: three calls of Slurm, each with a timeout of 20 s

@@ -17,7 +17,7 @@ from api.points.curves import FromStep, ToStep
 from api.run_table.selection import Selected
 from contract.validation import ValidationIssue
 from store.metrics.curves import in_parts
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/export", tags=["export"])
 COLUMNS = (

@@ -18,7 +18,7 @@ from store.run_table.columns import Kind
 from store.run_table.fields import Field, find_column, find_field
 from store.run_table.page import Listed, cells_of, ordered_ids
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/export", tags=["export"])
 ROWS = 500  # of a block

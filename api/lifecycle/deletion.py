@@ -21,7 +21,8 @@ from contract.validation import ValidationIssue
 from store.lifecycle import deletion, undo
 from store.session import snapshot
 from store.steps.progress import count_open
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 router = APIRouter()
 MEASURED_S = 1.0  # a person waits for the answer

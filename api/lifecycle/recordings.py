@@ -17,7 +17,8 @@ from contract.spec.recorded.stored_run import is_recorded
 from store import experiments
 from store.lifecycle import added_points
 from store.recorded import recordings
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/recordings", tags=["recordings"])
 NewRecording = Annotated[RecordingRequest, Depends(body_of(RecordingRequest, what="the recording"))]

@@ -16,7 +16,7 @@ from contract.lifecycle.state import ENDED, State
 from contract.lifecycle.step import StepGoesOn
 from store.lifecycle.going_on import RetriedRuns, retry
 from store.steps.transitions import wait_again
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter()
 # by the asked state: the reasons for which a step ended without runs

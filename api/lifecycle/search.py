@@ -18,7 +18,7 @@ from contract.spec.grid.grid import MAX_POINTS
 from contract.spec.search.search import SearchSpec
 from contract.validation import ValidationIssue, issues_of
 from store.search import searches
-from store.search.table import Search
+from store.tables.searches import Search
 
 router = APIRouter(prefix="/experiments/{experiment_id:id}/search", tags=["searches"])
 

@@ -23,7 +23,7 @@ from contract.api.service import ChangedItems
 from store import changes
 from store.changes import MAX_ROWS, ChangedRow, Changes
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
 
 MAX_STREAMS = 1_000  # of a process
 LIFETIME_S = 600.0  # a client connects again, and its access is checked again

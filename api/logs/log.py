@@ -16,7 +16,7 @@ from contract.api.curves import LogLevel, LogPart
 from contract.folder.files.untrusted_file import RegularFile
 from contract.folder.run_folder import RunFolder
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_OFFSET = 2**62  # of a file

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import State
 from store import clusters, rate_limit, runs, ticks
-from store.tables import now
+from store.tables.base import now
 
 Family = GaugeMetricFamily | CounterMetricFamily
 

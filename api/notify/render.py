@@ -5,7 +5,7 @@ from contract.api.notify.rules import Rule
 from contract.api.notify.targets import Target, shown_address
 from contract.lifecycle.notification import NotifyEvent
 from store.notify.rules import RuleRow
-from store.notify.table import NotifyDelivery, NotifyTarget
+from store.tables.notify import NotifyDelivery, NotifyTarget
 
 
 def target_view(target: NotifyTarget, waiting: int) -> Target:

@@ -18,9 +18,9 @@ from contract.api.notify.targets import NewTarget, Target, TargetChange, Targets
 from contract.lifecycle.notification import TEST, TargetKind
 from contract.validation import ValidationIssue
 from store.notify import deliveries, targets
-from store.notify.table import NotifyDelivery, NotifyTarget
 from store.notify.targets import MAX_TARGETS
-from store.tables import now
+from store.tables.base import now
+from store.tables.notify import NotifyDelivery, NotifyTarget
 
 router = APIRouter(prefix="/notifications/targets", tags=["notifications"])
 TargetId = Annotated[int, Path(ge=0, le=MAX_INTEGER, description="Id of the target.", examples=[3])]

@@ -21,7 +21,7 @@ from store.recorded import writers
 from store.recorded.batches import store_batch
 from store.recorded.writers import SequenceGapError, TooManyWritersError
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 MAX_BYTES = 8_000_000

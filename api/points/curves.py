@@ -39,8 +39,8 @@ from store.lists.run_facts import facts_of
 from store.metrics import points, series
 from store.metrics.buckets import Buckets, columns_of, in_buckets, short_columns_of
 from store.metrics.series import SeriesState
-from store.metrics.table import Series
-from store.tables import Run
+from store.tables.points import Series
+from store.tables.runs import Run
 
 router = APIRouter(tags=["curves"])
 MAX_OF_ANSWER = 50_000  # buckets, over all curves: an answer of random numbers has less than a megabyte, compressed

@@ -17,7 +17,7 @@ from store.run_table.fields import Field
 from store.run_table.page import FieldOrder
 from store.run_table.query import Name, QueryError
 from store.run_table.where import condition_of
-from store.tables import Run
+from store.tables.runs import Run
 
 MAX_COLUMNS = 60
 T = TypeVar("T")

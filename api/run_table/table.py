@@ -24,7 +24,7 @@ from store.run_table.fields import Field, FirstOf, MetricField, SpecField, TagFi
 from store.run_table.keyset import PlaceError
 from store.run_table.page import Listed, cells_of, page_of_ids
 from store.run_table.query import QueryError
-from store.tables import Run
+from store.tables.runs import Run
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 SkipUnknown = Annotated[

@@ -12,7 +12,7 @@ from contract.api.saved.reports import PictureBlock, ReportDetail, RunsBlock, Te
 from store.run_table.fields import find_column
 from store.run_table.page import Listed, cells_of
 from store.run_table.query import QueryError
-from store.tables import Run
+from store.tables.runs import Run
 
 STYLE = """
 :root { color-scheme: light dark; }

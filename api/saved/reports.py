@@ -26,17 +26,9 @@ from contract.api.saved.reports import (
     ReportView,
     TextBlock,
 )
-from store.saved.reports import (
-    Report,
-    ReportBlockRow,
-    add_block,
-    add_report,
-    blocks_of,
-    find_report,
-    list_reports,
-    order_blocks,
-)
-from store.tables import now
+from store.saved.reports import add_block, add_report, blocks_of, find_report, list_reports, order_blocks
+from store.tables.base import now
+from store.tables.saved import Report, ReportBlockRow
 
 router = APIRouter(prefix="/reports", tags=["reports"])
 ReportId = Annotated[int, Path(ge=0, le=MAX_INTEGER, description="Id of the report.", examples=[3])]

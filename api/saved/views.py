@@ -10,7 +10,8 @@ from api.http.bodies import body_of, describe_body
 from api.http.statuses import ACTION, CREATION, ITEM, LIST
 from api.parameters import MAX_INTEGER, Limit, UserName
 from contract.api.saved.views import NewView, View, ViewChange, ViewPage, Views
-from store.saved.views import SavedView, add_view, change_view, find_view, list_views
+from store.saved.views import add_view, change_view, find_view, list_views
+from store.tables.saved import SavedView
 
 router = APIRouter(prefix="/views", tags=["views"])
 ViewId = Annotated[int, Path(ge=0, le=MAX_INTEGER, description="Id of the view.", examples=[3])]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from contract.api.artifacts.views import ArtifactCopy, ObjectStoreState
 from contract.lifecycle.artifact import CopyState
 from store.mirror.outages import Outage
-from store.mirror.table import MirrorCopy
+from store.tables.mirror import MirrorCopy
 
 
 class ShownStore(NamedTuple):

@@ -8,7 +8,9 @@ from api.sentences.local_queue import local_queue_sentence
 from contract.lifecycle.state import State
 from store import clusters
 from store.lists.local_queue import read_local_queue
-from store.tables import Cluster, Run, SubmitLimit, now
+from store.tables.base import now
+from store.tables.clusters import Cluster, SubmitLimit
+from store.tables.runs import Run
 
 
 def queue_sentence(db: Session, run: Run) -> str | None:

@@ -8,7 +8,8 @@ from contract.lifecycle.pending_reason import KIND_OF, Pending, PendingKind, Pen
 from contract.lifecycle.reason import JobEnded, RankFailed, Retried, RunFailed, SubmissionDeferred
 from contract.lifecycle.state import ENDED, State
 from store.lists.run_list import ListedJob, ListedRun
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 
 LOCAL = "local"  # the cluster of this machine
 OVERDUE = timedelta(seconds=60)  # a cluster may take so long to end a job

@@ -41,7 +41,9 @@ from scheduler.app import TICKS
 from scheduler.ticks.prune import prune
 from store.metrics.retention import Retention
 from store.session import snapshot, transaction
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 SIZES = (1_000, 10_000, 100_000)
 DAYS = 100  # over which the runs ended

@@ -17,9 +17,11 @@ from contract.metric_names import EVERY_STEP, HELDOUT_ACCURACY
 from contract.spec.expanded import Expanded, read_experiment
 from store.metrics.chunks import write_points
 from store.metrics.packing import Points
-from store.metrics.table import Series
 from store.session import transaction
-from store.tables import Experiment, Job, Move, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.points import Series
+from store.tables.runs import Job, Move, Run
 
 SERIES = (*EVERY_STEP, HELDOUT_ACCURACY)
 STEPS = 1000 // len(SERIES)  # so that a run has about a thousand points

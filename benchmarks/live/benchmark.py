@@ -32,7 +32,7 @@ from contract.lifecycle.state import State
 from contract.settings import Settings
 from scheduler.submit.submission import submit_queued
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 RESULT = Path(__file__).parents[1] / "results" / "live.json"
 REST_S = 15.0

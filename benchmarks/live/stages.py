@@ -9,9 +9,9 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 
 from store import changes
-from store.changes import Change
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.service import Change
 
 LOOK_S = 0.02
 

@@ -25,7 +25,7 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store.metrics import curves
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 RANKS, STEPS, KILLS = 4, 250_000, 50
 DISK_MB, CHECKPOINT_EVERY, SEED = 256, 1_000, 14

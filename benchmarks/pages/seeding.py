@@ -17,14 +17,16 @@ from contract.spec.expanded import Expanded, read_experiment
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
-from store import runs
+from store.lifecycle import creation
 from store.metrics import points
 from store.metrics.chunks import write_points
 from store.metrics.figures import update_figures
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from tests.testing.seed_dashboard import spec
 from tests.testing.seed_table import add_runs
 from tests.testing.stored_runs import TO_RUNNING, move
@@ -112,7 +114,7 @@ def _compared(engine: Engine) -> dict[str, int]:
 def _with_losses(engine: Engine, document: Expanded, count: int) -> int:
     """Store ended runs with a noisy loss of so many points each."""
     with transaction(engine) as db:
-        experiment_id, ids = runs.create(db, document)
+        experiment_id, ids = creation.create(db, document)
         known = ids_of(db, [(run_id, "loss") for run_id in ids], ids)
         for run_id in ids:
             _end(db, run_id, count)
@@ -137,7 +139,7 @@ def _workflow(engine: Engine) -> dict[str, int]:
     """Store the workflow of 10,000 runs with half of its steps ended, as its planner leaves it."""
     context = Context(engine, {"local": Local()}, Path("/nonexistent"), local_ranks=2)
     with transaction(engine) as db:
-        experiment_id, _ = runs.create(db, read_experiment(workflow_document()))
+        experiment_id, _ = creation.create(db, read_experiment(workflow_document()))
     own = Run.experiment_id == experiment_id
     while True:
         plan(context)
@@ -152,7 +154,7 @@ def _workflow(engine: Engine) -> dict[str, int]:
 def _live(engine: Engine) -> dict[str, int]:
     document = spec("live runs", epochs=100_000, axes={"seed": list(range(LIVE))})
     with transaction(engine) as db:
-        experiment_id, ids = runs.create(db, document)
+        experiment_id, ids = creation.create(db, document)
         for run_id in ids:
             for state in TO_RUNNING:
                 move(db, db.get_one(Run, run_id), state)

@@ -15,9 +15,9 @@ from contract.settings import Settings
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store.metrics import curves, series
-from store.metrics.table import Series
 from store.session import snapshot
-from store.tables import Run
+from store.tables.points import Series
+from store.tables.runs import Run
 
 POINTS = 200_000  # of each case
 CASES = {"one metric a step": 1, "ten metrics a step": 10, "fifty metrics a step": 50}

@@ -15,7 +15,7 @@ from api.app import create_app
 from contract.settings import Settings
 from contract.spec.expanded import read_experiment
 from migrations.commands import upgrade
-from store import runs
+from store.lifecycle import creation
 from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
@@ -79,7 +79,7 @@ def _create(home: Path) -> tuple[Settings, Engine]:
 def _add_runs(engine: Engine, count: int) -> list[int]:
     document = {"name": "points", "base": SPEC, "axes": {"seed": list(range(count))}}
     with transaction(engine) as db:
-        _, run_ids = runs.create(db, read_experiment(document))
+        _, run_ids = creation.create(db, read_experiment(document))
         known = ids_of(db, [(run_id, "loss") for run_id in run_ids], run_ids)
     return [known[run_id, "loss"] for run_id in run_ids]
 

@@ -33,7 +33,7 @@ from scheduler.ticks.launch import launch
 from scheduler.ticks.poll import poll
 from scheduler.ticks.reap import reap
 from store.session import transaction
-from store.tables import Cluster
+from store.tables.clusters import Cluster
 
 LIVE, QUEUED, REPEATS, REQUESTS = 500, 10_000, 10, 100
 LAUNCH_SIZES, MAX_TICKS = (1, 10, 50, 100, 200, 500, 1000), 40

@@ -18,8 +18,9 @@ from scheduler.clusters.rate_limit import UnlimitedRate
 from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.context import Context
 from store import runs
+from store.lifecycle import creation
 from store.session import engine_for, snapshot, transaction
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 
 SPEC = {
     "optimizer": {"kind": "sgd"},
@@ -78,7 +79,7 @@ class Testbed:
         """Insert an experiment with `size` runs; return its id."""
         document = {"name": name, "base": SPEC, "axes": {"seed": list(range(size))}}
         with transaction(self.site.engine) as db:
-            return runs.create(db, read_experiment(document))[0]
+            return creation.create(db, read_experiment(document))[0]
 
     def count(self, *states: State) -> int:
         """Return the number of runs in these states."""

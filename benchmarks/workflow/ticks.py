@@ -28,10 +28,11 @@ from migrations.commands import upgrade
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
-from store import runs
+from store.lifecycle import creation
 from store.session import engine_for, transaction
-from store.steps.table import Step
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.steps import Step
 from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.servers import postgres
 
@@ -59,7 +60,7 @@ def measure(url: str, folder: Path) -> dict[str, Any]:
     engine = engine_for(url)
     context = Context(engine, {"local": Local()}, folder / "runs", local_ranks=2)
     with transaction(engine) as db:
-        experiment_id, _ = runs.create(db, read_experiment(document()))
+        experiment_id, _ = creation.create(db, read_experiment(document()))
     begins, rest = list[float](), list[float]()
     for _ in range(LEVELS):
         rest += [_time(lambda: plan(context)) for _ in range(REPEATS)]

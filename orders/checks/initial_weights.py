@@ -10,7 +10,7 @@ from contract.spec.expanded import Expanded
 from contract.spec.grid.step_grid import MAX_ISSUES, Points
 from contract.validation import ValidationIssue
 from orders.refused import Refused
-from store.artifacts.holders import holders_of
+from store.holders import holders_of
 from store.session import snapshot
 
 

@@ -15,7 +15,7 @@ from store.artifacts import retention
 from store.artifacts.artifacts import mark_files_removed
 from store.artifacts.retention import OutputPath
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
 
 RUNS = 100  # whose experiments are looked at together
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
 from store.lifecycle import deletion
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
 
 SHOWN = 3
 MOST = 1000  # that are counted

@@ -29,7 +29,8 @@ from store.metrics import points, restarts
 from store.metrics.newest import Newest, merge_latest
 from store.notify.moves import note_losses
 from store.runs import Advance
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 
 
 def apply_reports(db: Session, reports: Sequence[RunReport]) -> dict[int, State]:

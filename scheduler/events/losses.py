@@ -10,7 +10,7 @@ from contract.lifecycle.unread import Unread
 from scheduler.events.folder_state import FolderState
 from scheduler.events.report import RunReport
 from store.metrics import restarts, series
-from store.tables import Run
+from store.tables.runs import Run
 
 
 def note_losses_of_folder(run: Run, report: RunReport, stored: int) -> None:

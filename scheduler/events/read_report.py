@@ -23,7 +23,7 @@ from scheduler.jobs.manual import adopt_manual_job
 from scheduler.outcome.evidence import Evidence, abandon_if_unclaimed, gather_evidence
 from scheduler.outcome.exit_cause import LINGER, may_report_more
 from store.runs import LiveRun
-from store.tables import now
+from store.tables.base import now
 
 
 class Surroundings(NamedTuple):

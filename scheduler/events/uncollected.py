@@ -22,7 +22,7 @@ from scheduler.events.obstacle import find_obstacle
 from store import runs, transitions
 from store.runs import LiveRun
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from store.transitions import JobExit, Transition
 
 FAILURES = 20  # in a row, one for each ingest tick

@@ -19,7 +19,7 @@ from scheduler.clusters.cluster import Gone
 from scheduler.context import Context
 from store import jobs, submissions, transitions
 from store.session import snapshot, transaction
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 
 LOG_BYTES = 4096
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from contract.lifecycle.pending_reason import Pending
 from scheduler.clusters.cluster import Alive, Gone, JobStatus, Unknown
 from scheduler.context import Context, handle_of
 from store.runs import LiveRun
-from store.tables import Job
+from store.tables.runs import Job
 
 
 def status_of_live(context: Context, kind: str, live: Sequence[LiveRun]) -> dict[int, JobStatus]:

@@ -15,7 +15,8 @@ from scheduler.context import Context, handle_of
 from scheduler.jobs.packed import request_part_ends
 from store import jobs
 from store.session import transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 
 GRACE = timedelta(seconds=15)  # from the request to the kill
 REPEAT = timedelta(seconds=60)  # from one kill to the next

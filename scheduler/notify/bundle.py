@@ -15,9 +15,9 @@ from contract.lifecycle.notification import NotifyEvent
 from scheduler.notify.texts import event_text, event_title, reason_text
 from store.notify import deliveries, occurrences
 from store.notify.progress import Progress, read_progress
-from store.notify.table import NotifyTarget, Occurrence
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
+from store.tables.notify import NotifyTarget, Occurrence
 
 APART = timedelta(minutes=1)  # between two messages of one kind about an experiment: 1,000 runs may fail one by one
 MAX_RUNS = 50  # that a message names

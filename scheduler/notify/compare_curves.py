@@ -18,7 +18,7 @@ from store.notify import divergences
 from store.notify.divergences import Candidate
 from store.notify.moves import is_loss
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 BUDGET_S = 1.0
 MOST_SIBLINGS = 16  # with which a run is compared: those that are furthest

@@ -14,7 +14,7 @@ from store.notify import deliveries, targets
 from store.notify.deliveries import Claimed
 from store.notify.targets import TARGET_DELETED, TargetSecrets
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
 
 BUDGET_S = 5.0  # for one target in a tick
 THREADS = 8

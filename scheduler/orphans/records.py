@@ -9,7 +9,8 @@ from contract.folder.service_records import ExperimentRecord, RecordedMember, wr
 from scheduler.context import Context
 from store import service
 from store.session import snapshot
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from contract.lifecycle.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class JobFacts:
-    """A job of a run. The columns of `store.tables.Job` with these names say what each field is."""
+    """A job of a run. The columns of the table of jobs with these names say what each field is."""
 
     attempt: int
     pack_member: int | None = None
@@ -29,7 +29,7 @@ class JobFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """A run at the moment of a decision. The columns of `store.tables.Run` with these names say what each field is."""
+    """A run at the moment of a decision. The columns of the table of runs with these names say what each field is."""
 
     spec: Mapping[str, Any]
     cluster: str

@@ -10,7 +10,7 @@ from orders import acceptance
 from orders.refused import Refused
 from scheduler.schedule.decide import Due
 from store.schedules import schedules
-from store.schedules.table import Schedule, ScheduleStart
+from store.tables.schedules import Schedule, ScheduleStart
 
 GOING = "the last experiment had not ended"
 

@@ -23,8 +23,9 @@ from store import runs
 from store.lifecycle import going_on
 from store.lifecycle.new_runs import insert_runs
 from store.search import searches
-from store.search.table import Search, Trial
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.searches import Search, Trial
 from study.search.trials import Asked
 
 SEARCH = "the search"  # asks a run to go on

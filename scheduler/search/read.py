@@ -18,10 +18,11 @@ from contract.spec.search.search import SearchSpec
 from scheduler.search.curve import Curve, Reached, axis_of, value_at
 from scheduler.search.view import SearchView, TrialRun, TrialView
 from store.metrics import curves
-from store.metrics.figures import Figure
 from store.search import searches, usage
-from store.search.table import Search, Trial
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.points import Figure
+from store.tables.runs import Run
+from store.tables.searches import Search, Trial
 
 MAX_VALUES = 1_000_000  # of a curve, for one comparison
 

@@ -8,9 +8,9 @@ from sqlalchemy import select
 from contract.folder.stored_checkpoints import newest_checkpoint
 from scheduler.context import Context
 from scheduler.search.read import StoredSearch
-from store.artifacts.holders import Holder, holders_of
+from store.holders import Holder, holders_of
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 from study.search.trials import Asked
 
 Weights = dict[str, Any] | str  # the field `initial_weights` of a run, or why it cannot have it

@@ -24,7 +24,8 @@ from store.lifecycle.new_runs import queue_of
 from store.locks import lock_submission
 from store.session import transaction
 from store.submissions import LiveJobs
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 
 Job = JobRequest | ArrayRequest
 

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from store import submissions
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 
 STEP, LONGEST = timedelta(seconds=5), timedelta(minutes=10)
 

@@ -17,7 +17,7 @@ from scheduler.context import Context
 from scheduler.submit.backoff import next_try
 from store import submissions, transitions
 from store.session import transaction
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 
 FULL_FOR = timedelta(seconds=30)  # the first wait of a run whose cluster, or disk, is full
 PORTION = 64  # folders that are written in one step

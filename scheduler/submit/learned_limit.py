@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from store.submissions import LiveJobs
-from store.tables import SubmitLimit
+from store.tables.clusters import SubmitLimit
 
 # at least so long between two submissions that fill a queue up to its limit: the calls of a minute are few. A queue
 # that is half empty is filled sooner, for such a call is well used; one of which a fifth is free, while many calls are

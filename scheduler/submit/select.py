@@ -12,7 +12,9 @@ from scheduler.submit.learned_limit import MANY_CALLS, SPARE_CALLS, leaves_withi
 from store import clusters, runs, submissions
 from store.session import snapshot
 from store.submissions import Group, LiveJobs
-from store.tables import Run, SubmitLimit, now
+from store.tables.base import now
+from store.tables.clusters import SubmitLimit
+from store.tables.runs import Run
 
 MAX_RUNS = 2000  # in one submission, however much the cluster accepts
 SMALL = 64  # runs of a submission that is made within a tick, beside a larger one

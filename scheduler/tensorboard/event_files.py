@@ -26,7 +26,7 @@ from scheduler.tensorboard.records import append
 from store import runs
 from store.runs import ReadRun
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
 
 POSITION = "position.json"  # beside the event file
 POSITION_BYTES = 1 << 16  # of that file: it has one number for each of 256 ranks

@@ -7,7 +7,7 @@ from scheduler.context import Context
 from scheduler.jobs.terminate import terminate
 from store import runs, transitions
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 BUDGET_S = 0.5  # a tick is short; the next one goes on
 BATCH = 1000  # runs in a transaction: other writers wait for its end

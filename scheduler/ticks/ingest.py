@@ -35,7 +35,9 @@ from scheduler.outcome.exit_cause import LINGER
 from store import clusters, jobs, runs
 from store.runs import LiveRun
 from store.session import snapshot, transaction
-from store.tables import Cluster, Job, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Job
 
 MAX_ROUNDS = 10  # reads of one file in a tick: a job that writes without end must not hold up other runs
 FIRST_BYTES = 1 << 16  # of each run's first read: no run's backlog delays the newest points of the others,

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 
 # with the submission that was begun last, less than the period: a tick that comes while one runs is left out
 WORK_S, WATCH_S, NAP_S = 0.3, 0.35, 0.04

@@ -16,7 +16,7 @@ from store.mirror import copies, outages
 from store.mirror.copies import CLAIM, Claim, DueCopy
 from store.mirror.object_store import ObjectStore, StoreError
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
 
 BUDGET_S = 20.0  # of a tick; the next one goes on
 COPIES = 20  # that are read together

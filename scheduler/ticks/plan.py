@@ -16,11 +16,11 @@ from scheduler.context import Context
 from scheduler.workflow.decide import Expand, Move, StepFacts, decide_all
 from scheduler.workflow.expand import Needed, NewRuns, find_runs, read_needed
 from scheduler.workflow.resolve import NotResolvedError, NotWrittenError
+from store.lifecycle.new_steps import Begin, TooManyRunsError, begin_steps
 from store.session import snapshot, transaction
-from store.steps.creation import Begin, TooManyRunsError, begin_steps
 from store.steps.progress import StepProgress, open_workflows
 from store.steps.transitions import StepChange, change_steps
-from store.tables import now
+from store.tables.base import now
 
 BUDGET_S, BUDGET_CPU_S = 2.0, 0.2  # no step is changed after so long; the next tick, half a second later, goes on
 LATE = timedelta(seconds=10)  # for so long a shared file system may hide a file that a run has written

@@ -22,7 +22,7 @@ from scheduler.jobs.packed import end_of_part
 from store import clusters, job_status
 from store.job_status import Observation, PolledJob
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
 
 # from one poll to the next; a calm poll comes when the polls have a call of their own, and leaves the shared calls free
 CALM_S, BUSY_S = POLL_APART_S + 1.0, 6.0

@@ -20,7 +20,7 @@ from store.metrics.retention import remove_points, remove_waits
 from store.notify import deliveries
 from store.session import snapshot, transaction
 from store.snapshots import snapshots
-from store.tables import now
+from store.tables.base import now
 
 BUDGET_S = 1.0  # of a tick, for points, for the history and for outputs: a tenth of the period each
 GARBAGE_S = 3600.0  # between two removals of snapshots

@@ -17,7 +17,8 @@ from scheduler.jobs.terminate import terminate
 from scheduler.outcome.exit_cause import SUSPECTED
 from store import jobs, runs
 from store.session import snapshot, transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 
 GRACE = timedelta(seconds=40)  # for cleaning up; srun gives ranks that hang 32 s (KillWait, and two)
 KILL_AFTER = timedelta(seconds=30)  # from the request to the kill

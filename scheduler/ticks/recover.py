@@ -28,7 +28,8 @@ from scheduler.submit.folders import Pair
 from store import jobs, runs, submissions, transitions
 from store.locks import lock_submission
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 
 # longer than any submission may take, so that no worker is overtaken while it submits
 LEASE = timedelta(seconds=SBATCH_TIMEOUT_S + 3)

@@ -8,7 +8,7 @@ from scheduler.clusters.cluster import BackingOffError, Cluster, NoAnswerError, 
 from scheduler.context import Context
 from store import clusters
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
 
 FRESH_FOR = timedelta(seconds=30)  # a Slurm's report; its commands cost other users
 SILENT_FOR = timedelta(seconds=90)  # a cluster that does not answer for so long gets an error: its report is not late

@@ -10,9 +10,9 @@ from scheduler.context import Context
 from scheduler.schedule.carry_out import Prepared, start_moments, start_once, start_waiting
 from scheduler.schedule.decide import due_starts
 from store.schedules import schedules
-from store.schedules.table import Schedule
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
+from store.tables.schedules import Schedule
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from scheduler.search.weights import parent_weights
 from scheduler.ticks.cancel import cancel
 from store import changes
 from store.search import searches
-from store.search.table import Trial
 from store.session import snapshot, transaction
+from store.tables.searches import Trial
 from study.search.trials import Asked, Outcome, PastTrial
 
 MAX_ASKS = 50  # new trials of a search in a tick: a sampler takes some hundredths of a second for each,

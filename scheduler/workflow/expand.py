@@ -15,8 +15,8 @@ from orders.checks.initial_weights import find_weights
 from scheduler.context import Context
 from scheduler.workflow.lists import checked, read_list
 from scheduler.workflow.resolve import Chosen, FolderOf, NotResolvedError, choose_all, value_of
+from store.lifecycle.new_steps import specs_of
 from store.session import snapshot
-from store.steps.creation import specs_of
 
 MOST_NAMED = 3  # issues in a reason
 

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from contract.folder.outputs.record import RecordedArtifact
 from contract.lifecycle.artifact import ArtifactKind, RemovalCause
 from store import changes
-from store.artifacts.table import HAS_RETENTION, Artifact
 from store.mirror import copies
-from store.mirror.table import MirrorCopy
-from store.tables import Run, now
+from store.tables.artifacts import HAS_RETENTION, Artifact
+from store.tables.base import now
+from store.tables.mirror import MirrorCopy
+from store.tables.runs import Run
 
 OUTPUTS = (ArtifactKind.FILE, ArtifactKind.FOLDER)
 

@@ -14,9 +14,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.folder.stored_checkpoints import FOLDER
-from store.artifacts.table import Artifact
-from store.steps.table import Step
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
+from store.tables.steps import Step
 
 LONGER = re.compile(r"[\w.-]")  # after a path: the path goes on, so it is another one
 RUN_FOLDER = re.compile(r"(?<![\w-])(\d{6,18})-([0-9a-f]{12,20})(?=/)")  # RunFolder.of

@@ -7,10 +7,9 @@ from sqlalchemy import Select, insert, literal, select
 from sqlalchemy.orm import Session, aliased
 
 from contract.lifecycle.artifact import ArtifactKind
-from store.artifacts.table import Artifact
-from store.metrics.figures import Figure
-from store.metrics.table import CellBlock, Chunk, Series
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.points import CellBlock, Chunk, Figure, Series
+from store.tables.runs import Run
 
 _SERIES = ("name", "tail", "first_step", "chunked_to", "open_chunk", "cell_width")
 _ARTIFACT = ("name", "holder_id", "kind", "path", "size_bytes", "files", "sha256", "created_at")

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from store.artifacts.table import FileHash
-from store.metrics.insert import insert_into
-from store.tables import now
+from store.insert import insert_into
+from store.tables.artifacts import FileHash
+from store.tables.base import now
 
 RACY_NS = 2_000_000_000  # a file that changed so shortly before it was read may change again without a trace
 

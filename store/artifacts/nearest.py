@@ -11,8 +11,9 @@ from contract.differences import Difference, differences
 from contract.lifecycle.state import State
 from contract.reuse.key import canonical_spec
 from store.artifacts.contents import with_references
-from store.steps.table import Step
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.steps import Step
 
 SEARCHED = 100  # the newest runs that are done
 MAX_VALUES = 100

@@ -14,13 +14,13 @@ from contract.lifecycle.step import OPEN_STEPS
 from contract.metric_direction import is_better_when_higher
 from contract.spec.artifacts.retention import BestOutputs, LastOutputs, OutputRetention, RecentOutputs
 from store.artifacts.artifacts import OUTPUTS, mark_removed
-from store.artifacts.table import HAS_RETENTION, Artifact
 from store.locks import lock_runs
-from store.metrics.figures import Figure
-from store.search.table import Search
 from store.steps.progress import count_open
-from store.steps.table import Step
-from store.tables import Run
+from store.tables.artifacts import HAS_RETENTION, Artifact
+from store.tables.points import Figure
+from store.tables.runs import Run
+from store.tables.searches import Search
+from store.tables.steps import Step
 
 _RETENTION: TypeAdapter[OutputRetention] = TypeAdapter(OutputRetention)
 

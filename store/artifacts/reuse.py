@@ -12,10 +12,10 @@ from contract.lifecycle.state import State
 from store import changes, transitions
 from store.artifacts.artifacts import OUTPUTS, Output, mark_removed, outputs_of
 from store.artifacts.copies import copy_results
-from store.artifacts.table import Artifact
 from store.locks import lock_runs
 from store.metrics.objectives import copy_values
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 
 MAX_CANDIDATES = 10  # of one key
 # runs whose result may be taken: carried out here, done, with all their points

@@ -11,7 +11,8 @@ from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.equal_values import value_key
 from contract.spec.grid.grid import Values
 from store.lifecycle.new_runs import insert_runs
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 Points = Sequence[tuple[Values, AnyRun]]
 

@@ -14,21 +14,21 @@ from contract.lifecycle.artifact import RemovalCause
 from contract.lifecycle.state import ENDED
 from store import changes
 from store.artifacts.artifacts import mark_removed
-from store.artifacts.table import Artifact
-from store.lifecycle.tags import ExperimentTag, RunTag
 from store.locks import lock_runs
 from store.metrics.figures import remove_figures
 from store.metrics.retention import remove_points_of
-from store.metrics.table import Series
 from store.mirror import copies
-from store.mirror.table import MirrorCopy
 from store.notify import divergences, occurrences, rules
-from store.recorded.writers import PointWriter
 from store.run_table.spec_fields import remove_experiment_fields, remove_run_fields
 from store.runs import IS_OPEN
 from store.search import searches
 from store.steps.removal import remove_steps
-from store.tables import Experiment, Job, Move, Restart, Run, now
+from store.tables.artifacts import Artifact
+from store.tables.base import now
+from store.tables.experiments import Experiment, ExperimentTag
+from store.tables.mirror import MirrorCopy
+from store.tables.points import PointWriter, Series
+from store.tables.runs import Job, Move, Restart, Run, RunTag
 
 MOST_NAMED = 100  # runs that an answer names
 

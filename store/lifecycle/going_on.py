@@ -16,7 +16,7 @@ from store.artifacts.contents import with_hashes
 from store.lifecycle.new_runs import need_of
 from store.locks import lock_runs
 from store.steps.transitions import go_on
-from store.tables import IS_CURRENT, Job, Run
+from store.tables.runs import IS_CURRENT, Job, Run
 
 
 class RetriedRuns(NamedTuple):

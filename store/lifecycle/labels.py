@@ -10,9 +10,10 @@ from contract.objective import chosen
 from contract.spec.labels import MAX_TAGS
 from store import changes
 from store.lifecycle import tags
-from store.lifecycle.tags import ExperimentTag
 from store.metrics.objectives import change_objective
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment, ExperimentTag
+from store.tables.runs import Run
 
 TEXTS = ("name", "description", "owner", "project")
 

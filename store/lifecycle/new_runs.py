@@ -17,7 +17,8 @@ from contract.spec.grid.grid import Values
 from store import changes, service
 from store.artifacts.contents import with_hashes
 from store.run_table.spec_fields import add_run_fields, base_of
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from store.transitions import record_created
 
 

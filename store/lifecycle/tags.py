@@ -1,26 +1,13 @@
-"""Tags of experiments and runs: their tables, changes, and the conditions by which lists find them."""
+"""Tags of experiments and runs: read, changed, and the conditions by which lists find them."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, ForeignKey, Index, delete, insert, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import ColumnElement, delete, insert, select
+from sqlalchemy.orm import Session
 
-from store.tables import Experiment, Run, Table
-
-
-class ExperimentTag(Table):
-    __tablename__ = "experiment_tags"
-    __table_args__ = (Index("ix_experiment_tags_tag", "tag", "experiment_id"),)
-    experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"), primary_key=True, autoincrement=False)
-    tag: Mapped[str] = mapped_column(primary_key=True)
-
-
-class RunTag(Table):
-    __tablename__ = "run_tags"
-    __table_args__ = (Index("ix_run_tags_tag", "tag", "run_id"),)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
-    tag: Mapped[str] = mapped_column(primary_key=True)
+from store.tables.experiments import Experiment, ExperimentTag
+from store.tables.runs import Run, RunTag
 
 
 def of_experiments(db: Session, ids: Sequence[int]) -> dict[int, list[str]]:

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from store import changes
 from store.locks import lock_runs
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 
 class NotRestorableError(RuntimeError):

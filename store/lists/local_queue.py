@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.state import LIVE, State
 from store.run_times import attempts
 from store.runs import waiting_for
-from store.tables import Run
+from store.tables.runs import Run
 
 MAX_AHEAD = 200  # runs; an estimate beyond so many is none
 PACE_RUNS = 5  # newest runs of an experiment that show its pace

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import Reason
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 
 OTHER_FAILURES = (ExitCause.FAILURE, ExitCause.OUT_OF_MEMORY, ExitCause.LOST)
 MOST_ATTEMPTS = 100_000  # that are counted, the newest

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 
 
 class UnknownRowError(LookupError):

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from contract.spec.checks.packing import job_devices
 from contract.spec.resources import Resources
-from store.tables import Restart, Run
+from store.tables.runs import Restart, Run
 
 RESOURCES: TypeAdapter[Any] = TypeAdapter(Resources)
 

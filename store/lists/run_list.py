@@ -14,7 +14,7 @@ from contract.lifecycle.state import State
 from contract.lifecycle.unread import Unread
 from store.lists.order import ListOrder
 from store.metrics.newest import merge_latest
-from store.tables import IS_CURRENT, Job, Run
+from store.tables.runs import IS_CURRENT, Job, Run
 
 ROWS = 10  # that are read at once
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from store.insert import insert_into
 from store.metrics.cells import (
     BLOCK,
     NO_CELLS,
@@ -25,10 +26,9 @@ from store.metrics.cells import (
     width_for,
 )
 from store.metrics.chunk_rows import CHUNK, concatenated, read_range
-from store.metrics.insert import insert_into
 from store.metrics.packing import Points, unpack_points
 from store.metrics.series import SeriesState
-from store.metrics.table import CellBlock, Chunk
+from store.tables.points import CellBlock, Chunk
 
 SLAB = 64  # chunks that are in memory at once
 FAR = 2**31 - 1  # the last step that can be stored

@@ -6,10 +6,10 @@ import numpy as np
 from sqlalchemy import ColumnElement, Integer, and_, column, delete, func, select, values
 from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.metrics.packing import NO_POINTS, Points, pack_points, unpack_points
 from store.metrics.series import parts_of
-from store.metrics.table import Chunk
+from store.tables.points import Chunk
 
 CHUNK = 4096  # points of a complete chunk
 PLACES = 400  # chunks of one statement

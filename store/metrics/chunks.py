@@ -26,7 +26,7 @@ from store.metrics.chunk_rows import (
 )
 from store.metrics.packing import NO_POINTS, Points, pack_tail, unpack_tail
 from store.metrics.series import SeriesState, save, states_of
-from store.metrics.table import Chunk
+from store.tables.points import Chunk
 
 FOLD = 128
 

@@ -13,8 +13,8 @@ from store.metrics.cell_blocks import FAR
 from store.metrics.chunk_rows import CHUNK, concatenated, overlapping, read_chunks, read_overlapping
 from store.metrics.packing import Points, unpack_points, unpack_tail
 from store.metrics.series import SeriesState
-from store.metrics.table import Chunk, Series
 from store.session import snapshot
+from store.tables.points import Chunk, Series
 
 Column = tuple[list[int], list[float | None]]
 Columns = dict[str, Column]

@@ -7,41 +7,24 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ForeignKey, Index, delete, select, update
-from sqlalchemy.orm import InstrumentedAttribute, Mapped, Session, mapped_column
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from contract.lifecycle.divergence import Diverged, divergence_of
 from contract.lifecycle.state import State
 from contract.metric_names import LOSS, is_secondary
 from contract.spec.objective import Objective
+from store.insert import insert_into
 from store.metrics import series
 from store.metrics.buckets import extent, in_buckets
 from store.metrics.cell_blocks import FAR
 from store.metrics.cells import Cells, cells_of, wider
-from store.metrics.insert import insert_into
 from store.metrics.not_finite import NotFinite, end_of_points, end_of_series
 from store.metrics.packing import Points
-from store.metrics.table import Series
-from store.tables import Run, Table
+from store.tables.points import Figure, Series
+from store.tables.runs import Run
 
 Key = tuple[int, str]  # run and name of the series
-
-
-class Figure(Table):
-    """What the points of one series of a run sum up to, without the series of single ranks above 0 and of nodes."""
-
-    __tablename__ = "figures"
-    __table_args__ = (Index("ix_figures_run_id", "run_id"), {"sqlite_with_rowid": False})
-    name: Mapped[str] = mapped_column(primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
-    last_step: Mapped[int]
-    last: Mapped[float | None]  # null: not a finite number
-    size: Mapped[int] = mapped_column(BigInteger)  # of the finite values, to which the others belong
-    least: Mapped[float | None]
-    most: Mapped[float | None]
-    mean: Mapped[float | None]
-    not_finite: Mapped[str | None]  # the last value where `last` is null: nan, inf or -inf
-    not_finite_from: Mapped[int | None]  # the first step after the last finite value
 
 
 class _Sum(NamedTuple):

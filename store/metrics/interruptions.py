@@ -13,8 +13,8 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.metric_names import CHECKPOINT_STALL_S, CHECKPOINT_WRITE_S
 from store import run_times
 from store.metrics import curves, series
-from store.metrics.table import Series
-from store.tables import Job, Restart, Run
+from store.tables.points import Series
+from store.tables.runs import Job, Restart, Run
 
 FROM_OUTSIDE = (ExitCause.PREEMPTED, ExitCause.NODE_FAILURE, ExitCause.LOST)
 NO_INTERRUPTION = (

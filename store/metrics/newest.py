@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from contract.folder.bounds import MAX_NAME_BYTES
 from contract.metric_names import KNOWN
-from store.metrics.figures import Figure
+from store.tables.points import Figure
 
 MAX_LISTED, MAX_LISTED_BYTES = 200, 8 << 10  # metrics of a run in lists, and their names together
 Newest = dict[str, float | None]  # by name of the metric; None: not a finite number

@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session
 from contract.objective import StoredObjective, objective_by_names
 from store import changes
 from store.locks import lock_runs
-from store.metrics.figures import Figure, figure_of
+from store.metrics.figures import figure_of
 from store.metrics.series import parts_of
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.points import Figure
+from store.tables.runs import Run
 
 
 class Objectives(NamedTuple):

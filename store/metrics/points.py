@@ -17,7 +17,7 @@ from store.metrics.chunks import overlaid, write_points
 from store.metrics.figures import update_figures
 from store.metrics.newest import Newest
 from store.metrics.objectives import follow_figures
-from store.metrics.table import Series
+from store.tables.points import Series
 
 Lists = tuple[list[int], list[float]]  # steps and values, in the order in which they were reported
 NAN = float("nan")

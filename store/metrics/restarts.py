@@ -7,8 +7,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Resumed
-from store.metrics.insert import insert_into
-from store.tables import Restart
+from store.insert import insert_into
+from store.tables.runs import Restart
 
 
 def store_restarts(db: Session, run_id: int, events: Iterable[Resumed]) -> None:

@@ -11,8 +11,9 @@ from contract.lifecycle.state import ENDED, State
 from contract.spec.recorded.run import ELSEWHERE
 from store import changes
 from store.locks import lock_runs
-from store.metrics.table import CellBlock, Chunk, Series
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.points import CellBlock, Chunk, Series
+from store.tables.runs import Move, Run
 
 MAX_RUNS = 100  # in one transaction
 CHUNKS = (Chunk.series_id, Chunk.first_step)

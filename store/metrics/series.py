@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from contract.folder.bounds import MAX_RANK_SERIES, MAX_SERIES, MAX_SERIES_BYTES
 from contract.metric_names import KNOWN, is_secondary
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.metrics.packing import unpack_tail
-from store.metrics.table import Series
+from store.tables.points import Series
 
 MAX_PARAMETERS = 5_000  # of one statement; PostgreSQL's driver has room for 65,535
 T = TypeVar("T")

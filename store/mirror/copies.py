@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.artifact import ArtifactKind, CopyState
 from store import changes
-from store.artifacts.table import Artifact
 from store.mirror.outages import wait_after
-from store.mirror.table import IS_OPEN, MirrorCopy
-from store.tables import Run, now
+from store.tables.artifacts import Artifact
+from store.tables.base import now
+from store.tables.mirror import IS_OPEN, MirrorCopy
+from store.tables.runs import Run
 
 CLAIM = timedelta(seconds=120)  # after which another worker takes over: a try of the store's library ends before
 MAX_FAULTS = 5  # of the files: a shared file system may show a file late

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from store.metrics.insert import insert_into
-from store.mirror.table import StoreOutage
-from store.tables import now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.mirror import StoreOutage
 
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=2), timedelta(minutes=5)
 

@@ -13,9 +13,9 @@ from sqlalchemy import BindParameter, ColumnElement, delete, exists, func, selec
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.notification import DeliveryStatus, NotifyEvent
-from store.metrics.insert import insert_into
-from store.notify.table import NotifyDelivery
-from store.tables import now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.notify import NotifyDelivery
 
 CLAIM = timedelta(minutes=3)  # longer than an attempt may take
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=5), timedelta(hours=1)  # between two attempts; each is twice the last one

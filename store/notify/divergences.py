@@ -1,31 +1,20 @@
 """Runs whose loss has left the band of their group: each is stored, and a message is owed, once."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ForeignKey, delete, exists, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import delete, exists, select
+from sqlalchemy.orm import Session
 
 from contract.lifecycle.notification import NotifyEvent
 from contract.lifecycle.state import State
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.notify import occurrences
-from store.notify.table import NotifyRule
-from store.tables import Run, Table, now
+from store.tables.base import now
+from store.tables.notify import Divergence, NotifyRule
+from store.tables.runs import Run
 
 CAUSE = "divergence"
-
-
-class Divergence(Table):
-    """A run that has left the band."""
-
-    __tablename__ = "divergences"
-    __table_args__ = {"sqlite_with_rowid": False}
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
-    name: Mapped[str]  # of the series
-    step: Mapped[int]
-    at: Mapped[datetime]
 
 
 class Candidate(NamedTuple):

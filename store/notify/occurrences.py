@@ -12,8 +12,10 @@ from sqlalchemy import and_, delete, exists, insert, or_, select
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.notification import NotifyEvent
-from store.notify.table import NotifyRule, Occurrence
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.notify import NotifyRule, Occurrence
+from store.tables.runs import Run
 
 KEY = "occurrences"  # in Session.info
 MAX_PARAMETERS = 5_000  # of one statement

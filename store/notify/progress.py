@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import ENDED, State
 from contract.lifecycle.step import OPEN_STEPS
-from store.search.table import Search
-from store.steps.table import Step
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.searches import Search
+from store.tables.steps import Step
 
 
 class Progress(NamedTuple):

@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from contract.api.notify.rules import NewRule
 from contract.spec.notify_rule import NotifyRule as SpecRule
-from store.notify.table import NotifyRule, NotifyTarget
 from store.notify.targets import target_ids
-from store.tables import Experiment
+from store.tables.experiments import Experiment
+from store.tables.notify import NotifyRule, NotifyTarget
 
 RuleRow = Row[NotifyRule, str]  # with the name of the target
 

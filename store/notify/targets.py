@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from contract.api.notify.targets import NewTarget, TargetChange
 from contract.lifecycle.notification import DeliveryStatus, TargetKind
-from store.notify.table import NotifyDelivery, NotifyRule, NotifyTarget
-from store.tables import now
+from store.tables.base import now
+from store.tables.notify import NotifyDelivery, NotifyRule, NotifyTarget
 
 MAX_TARGETS = 500
 TARGET_DELETED = "the target was deleted"

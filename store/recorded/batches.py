@@ -7,7 +7,7 @@ from contract.api.incoming.points_batch import PointsBatch
 from store.metrics import points
 from store.metrics.newest import merge_latest
 from store.recorded import writers
-from store.tables import Run
+from store.tables.runs import Run
 
 NAN = float("nan")
 

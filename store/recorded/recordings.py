@@ -14,7 +14,9 @@ from contract.spec.recorded.run import ELSEWHERE, RecordedExperiment, RecordedSp
 from store import changes, service
 from store.lifecycle import tags
 from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from store.transitions import insert_recorded
 
 

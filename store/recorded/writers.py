@@ -1,20 +1,11 @@
 """The writers of a run's points over HTTP: how many batches of each are stored."""
 
-from sqlalchemy import ForeignKey, func, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from contract.api.incoming.points_batch import MAX_WRITERS
-from store.metrics.insert import insert_into
-from store.tables import Table
-
-
-class PointWriter(Table):
-    """A client that sends points of a run in numbered batches."""
-
-    __tablename__ = "point_writers"
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
-    name: Mapped[str] = mapped_column(primary_key=True)
-    stored: Mapped[int]  # number of the last batch
+from store.insert import insert_into
+from store.tables.points import PointWriter
 
 
 class SequenceGapError(ValueError):

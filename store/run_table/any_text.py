@@ -6,9 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, ColumnElement, String, and_, case, cast, false, func, or_, select, true, type_coerce
 from sqlalchemy.orm import aliased
 
-from store.lifecycle.tags import ExperimentTag, RunTag
-from store.run_table.spec_fields import ExperimentField, RunField
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment, ExperimentField, ExperimentTag
+from store.tables.runs import Run, RunField, RunTag
 
 Condition = ColumnElement[bool]
 OF_EXPERIMENT = (Experiment.name, Experiment.description, Experiment.notes)

@@ -13,9 +13,11 @@ from sqlalchemy.sql.expression import FunctionElement
 
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
-from store.column_types import UtcDateTime
-from store.steps.table import Step
-from store.tables import Experiment, Job, Run, now
+from store.tables.base import now
+from store.tables.column_types import UtcDateTime
+from store.tables.experiments import Experiment
+from store.tables.runs import Job, Run
+from store.tables.steps import Step
 
 
 class Kind(StrEnum):

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from store.metrics.figures import Figure
 from store.run_table.columns import plain
 from store.run_table.leaves import ABSENT, Leaf, Leaves
-from store.run_table.spec_fields import ExperimentField, RunField
-from store.tables import Run
+from store.tables.experiments import ExperimentField
+from store.tables.points import Figure
+from store.tables.runs import Run, RunField
 
 
 class Choices(NamedTuple):

@@ -9,12 +9,13 @@ from sqlalchemy.orm import Session
 
 from contract.metric_direction import is_better_when_higher
 from contract.metric_names import KNOWN
-from store.metrics.figures import Figure
 from store.run_table.columns import ALIASES, BuiltIn, built_ins
 from store.run_table.leaves import PARAMETERS, within
 from store.run_table.names import all_names, spec_paths
 from store.run_table.query import Name, QueryError
-from store.run_table.spec_fields import ExperimentField, RunField
+from store.tables.experiments import ExperimentField
+from store.tables.points import Figure
+from store.tables.runs import RunField
 
 LAST = "last"  # the only figure that may be NaN or infinite
 FIGURES: Mapping[str, str] = {"last": LAST, "min": "least", "max": "most", "mean": "mean"}

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from store.run_table.fields import Field, TagField
 from store.run_table.page import Cell, Listed, cells_of, tags_of
-from store.tables import Run
+from store.tables.runs import Run
 
 PART = 5000  # runs of a statement: a statement has at most 32,766 parameters in SQLite
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import BindParameter, ColumnElement, Float, Integer, Numeric, String, and_, false, func, literal, or_
 from sqlalchemy.sql.visitors import iterate
 
-from store.column_types import UtcDateTime
 from store.run_table.columns import MOMENT
-from store.tables import Run
+from store.tables.column_types import UtcDateTime
+from store.tables.runs import Run
 
 Condition = ColumnElement[bool]
 MOST_TEXT = 200  # characters by which texts are sorted

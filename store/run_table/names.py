@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import CTE, func, select, union
 from sqlalchemy.orm import Session
 
-from store.lifecycle.tags import ExperimentTag, RunTag
-from store.metrics.figures import Figure
 from store.run_table.columns import ALIASES, BuiltIn, Kind, built_ins, plain
-from store.run_table.spec_fields import ExperimentField, RunField
+from store.tables.experiments import ExperimentField, ExperimentTag
+from store.tables.points import Figure
+from store.tables.runs import RunField, RunTag
 
 MAX_NAMES, MAX_NAMES_BYTES = 2000, 256 << 10  # of each kind: a program may report thousands of wide metrics
 

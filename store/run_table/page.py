@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, String, and_, case, func, null, or_, select, type_coerce
 from sqlalchemy.orm import Session, aliased
 
-from store.lifecycle.tags import ExperimentTag, RunTag
-from store.metrics.figures import Figure
 from store.run_table.columns import MOMENT, BuiltIn, plain
 from store.run_table.fields import LAST, Field, FirstOf, MetricField, SpecField, TagField
 from store.run_table.keyset import Key, beyond, goes_on, key_of, place_after, read_place
 from store.run_table.leaves import PARAMETERS, Leaf, Leaves, object_of, within
-from store.run_table.spec_fields import ExperimentField, RunField
-from store.tables import Experiment, Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment, ExperimentField, ExperimentTag
+from store.tables.points import Figure
+from store.tables.runs import Job, Run, RunField, RunTag
 
 Cell = float | int | str | bool | None
 Part = BuiltIn | TagField | SpecField | MetricField  # a field that is no choice of others

@@ -7,33 +7,12 @@ differs, so an experiment of ten thousand runs has few rows more than its axes h
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, delete, insert
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import delete, insert
+from sqlalchemy.orm import Session
 
 from store.run_table.leaves import Leaf, Leaves, different_leaves, leaves
-from store.tables import Experiment, Run, Table
-
-
-class ExperimentField(Table):
-    """A field of an experiment's base run."""
-
-    __tablename__ = "experiment_fields"
-    __table_args__ = (Index("ix_experiment_fields_experiment_id", "experiment_id"), {"sqlite_with_rowid": False})
-    path: Mapped[str] = mapped_column(primary_key=True)
-    experiment_id: Mapped[int] = mapped_column(ForeignKey("experiments.id"), primary_key=True, autoincrement=False)
-    number: Mapped[float | None]
-    text: Mapped[str | None]
-
-
-class RunField(Table):
-    """A field in which a run differs from its experiment's base run; without a value: the run lacks the field."""
-
-    __tablename__ = "run_fields"
-    __table_args__ = (Index("ix_run_fields_run_id", "run_id"), {"sqlite_with_rowid": False})
-    path: Mapped[str] = mapped_column(primary_key=True)
-    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
-    number: Mapped[float | None]
-    text: Mapped[str | None]
+from store.tables.experiments import Experiment, ExperimentField
+from store.tables.runs import Run, RunField
 
 
 def add_experiment_fields(db: Session, experiment: Experiment) -> None:

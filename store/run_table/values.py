@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from store.run_table.query import QueryError, Value
-from store.tables import now
+from store.tables.base import now
 
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)d)?(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 NOT_FINITE = {"nan": "nan", "-inf": "-inf"} | dict.fromkeys(("inf", "+inf"), "inf")

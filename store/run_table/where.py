@@ -13,15 +13,12 @@ from typing import Any, assert_never
 from sqlalchemy import ColumnElement, and_, exists, false, func, not_, or_, select, true
 from sqlalchemy.orm import Session
 
-from store.lifecycle.tags import ExperimentTag, RunTag
-from store.metrics.figures import Figure
 from store.run_table import query
 from store.run_table.any_text import contains, run_has_text
 from store.run_table.columns import BuiltIn, Kind
 from store.run_table.fields import LAST, Field, FirstOf, MetricField, SpecField, TagField, find_field
 from store.run_table.leaves import MAX_TEXT, within
 from store.run_table.query import QueryError, Value
-from store.run_table.spec_fields import ExperimentField, RunField
 from store.run_table.values import (
     is_missing,
     is_missing_number,
@@ -31,7 +28,9 @@ from store.run_table.values import (
     number_or_none,
     seconds_of,
 )
-from store.tables import Experiment, Job, Run
+from store.tables.experiments import Experiment, ExperimentField, ExperimentTag
+from store.tables.points import Figure
+from store.tables.runs import Job, Run, RunField, RunTag
 
 Condition = ColumnElement[bool]
 ORDERED: dict[str, Callable[[Any, Any], Any]] = {

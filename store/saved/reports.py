@@ -1,37 +1,16 @@
-"""Reports: the tables of reports and their blocks, and their changes."""
+"""Reports: stored, listed and changed, with their blocks."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, delete, func, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
 
-from store.tables import Table, now
+from store.tables.base import now
+from store.tables.saved import Report, ReportBlockRow
 
 UNDO = timedelta(days=1)  # for so long a deletion can be undone
-
-
-class Report(Table):
-    __tablename__ = "reports"
-    __table_args__ = (Index("ix_reports_updated_at", "updated_at", "id"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    title: Mapped[str]
-    owner: Mapped[str] = mapped_column(default="", server_default="")
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    updated_at: Mapped[datetime] = mapped_column(default=now)
-    deleted_at: Mapped[datetime | None]
-
-
-class ReportBlockRow(Table):
-    """A block; `place` orders the blocks of a report."""
-
-    __tablename__ = "report_blocks"
-    __table_args__ = (Index("ix_report_blocks_report_id", "report_id", "place"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    report_id: Mapped[int] = mapped_column(ForeignKey("reports.id"))
-    place: Mapped[int]
-    content: Mapped[dict[str, Any]]  # contract/api/saved/reports
 
 
 def add_report(db: Session, title: str, owner: str) -> Report:

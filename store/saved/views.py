@@ -1,32 +1,16 @@
-"""Saved views: the table, and the removal of those that were deleted a day ago."""
+"""Saved views: stored, listed and changed; those that were deleted a day ago are removed."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from sqlalchemy import Index, String, delete, select
-from sqlalchemy.orm import Mapped, Session, mapped_column
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
 
 from contract.api.saved.views import NewView, ViewChange, ViewPage
-from store.column_types import EnumText
-from store.tables import Table, now
+from store.tables.base import now
+from store.tables.saved import SavedView
 
 UNDO = timedelta(days=1)  # for so long a deletion can be undone
-
-
-class SavedView(Table):
-    """What a page of the dashboard shows, by a name."""
-
-    __tablename__ = "views"
-    __table_args__ = (Index("ix_views_page", "page", "name"),)
-    id: Mapped[int] = mapped_column(primary_key=True)
-    # in the order of code points on both databases
-    name: Mapped[str] = mapped_column(String().with_variant(String(collation="C"), "postgresql"))
-    page: Mapped[ViewPage] = mapped_column(EnumText(ViewPage))
-    query: Mapped[str]  # of the page's address
-    owner: Mapped[str] = mapped_column(default="", server_default="")
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    updated_at: Mapped[datetime] = mapped_column(default=now)
-    deleted_at: Mapped[datetime | None]
 
 
 def add_view(db: Session, new: NewView, owner: str) -> SavedView:

@@ -9,10 +9,10 @@ from sqlalchemy import BindParameter, ColumnElement, delete, exists, func, inser
 from sqlalchemy.orm import Session
 
 from contract.lifecycle.schedule import StartStatus
-from store.metrics.insert import insert_into
+from store.insert import insert_into
 from store.notify.progress import read_progress
-from store.schedules.table import Schedule, ScheduleCode, ScheduleStart
-from store.tables import now
+from store.tables.base import now
+from store.tables.schedules import Schedule, ScheduleCode, ScheduleStart
 
 MAX_SCHEDULES = 500
 MAX_MESSAGE = 2_000

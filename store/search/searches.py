@@ -11,8 +11,9 @@ from contract.lifecycle.trial import GOING_ON, STOPPED_BY_BUDGET, EndCause, Tria
 from contract.spec.search.search import SearchSpec
 from store import changes
 from store.notify import occurrences
-from store.search.table import Search, Trial
-from store.tables import Experiment, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.searches import Search, Trial
 
 
 class Counts(NamedTuple):

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from store import run_times
 from store.run_times import Attempt
-from store.tables import Run
+from store.tables.runs import Run
 
 
 def rank_seconds(db: Session, experiment_id: int, numbers: Sequence[int] | None = None) -> dict[int, float]:

@@ -9,11 +9,12 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.state import ENDED, State
 from contract.snapshot.git_source import GitSource
 from contract.snapshot.manifest import Manifest
-from store.metrics.insert import insert_into
-from store.schedules.table import ScheduleCode
-from store.snapshots.table import Snapshot
-from store.steps.table import StepCode
-from store.tables import Run, now
+from store.insert import insert_into
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.schedules import ScheduleCode
+from store.tables.snapshots import Snapshot
+from store.tables.steps import StepCode
 
 OPEN = [state for state in State if state not in ENDED]
 MAX_REMOVED = 100  # in one transaction

@@ -1,1 +1,1 @@
-"""Steps of workflows: their table, states, runs and figures."""
+"""Steps of workflows: their states, runs and figures."""

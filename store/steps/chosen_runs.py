@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.artifact import ArtifactKind
 from contract.lifecycle.state import State
 from contract.spec.objective import Objective
-from store.artifacts.holders import holders_of
-from store.artifacts.table import Artifact
-from store.metrics.figures import Figure, figure_of
-from store.tables import Run
+from store.holders import holders_of
+from store.metrics.figures import figure_of
+from store.tables.artifacts import Artifact
+from store.tables.points import Figure
+from store.tables.runs import Run
 
 
 class ChosenRun(NamedTuple):

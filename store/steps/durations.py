@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.step import StepState
 from store.run_times import attempts, busy_seconds
-from store.steps.table import Step
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.steps import Step
 
 LATEST = 8  # earlier experiments in which durations are looked for
 

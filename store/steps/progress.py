@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.state import State
 from contract.lifecycle.step import OPEN_STEPS, StepReason, StepState
-from store.steps.table import Step
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.steps import Step
 
 
 class StepProgress(NamedTuple):

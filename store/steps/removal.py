@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from store.steps.table import Step, StepCode, StepMove
+from store.tables.steps import Step, StepCode, StepMove
 
 
 def remove_steps(db: Session, experiment_ids: Sequence[int]) -> None:

@@ -12,8 +12,9 @@ from contract.lifecycle.step import OPEN_STEPS, STEP_MOVES, NotResolved, StepRea
 from store import changes
 from store.notify import occurrences
 from store.steps.progress import run_counts
-from store.steps.table import Step, StepMove
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.steps import Step, StepMove
 
 
 def record_created(db: Session, step_ids: Sequence[int]) -> None:

@@ -13,7 +13,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from contract.settings import Settings
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
 

@@ -22,9 +22,9 @@ from contract.reuse.key import reuse_key
 from contract.spec.any_run import read_run
 from store.artifacts import artifacts
 from store.artifacts.artifacts import insert_artifacts, mark_removed
-from store.artifacts.table import Artifact
 from store.session import transaction
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 from tests.testing.api import post
 from tests.testing.snapshots import post_tree
 from tests.testing.stored_runs import TO_RUNNING, move

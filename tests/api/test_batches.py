@@ -14,7 +14,8 @@ from contract.api.incoming.points_batch import MAX_BATCH_POINTS, MAX_WRITERS
 from contract.lifecycle.state import State
 from store.metrics import curves, retention
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import post
 from tests.testing.stored_runs import TO_RUNNING, move
 
@@ -176,7 +177,7 @@ def test_only_runs_that_may_have_points_get_them(program: TestClient, engine: En
 
 def test_a_deleted_run_takes_no_points_and_leaves_no_writer(program: TestClient, engine: Engine) -> None:
     from store.lifecycle import deletion
-    from store.recorded.writers import PointWriter
+    from store.tables.points import PointWriter
 
     assert send(program, 1, loss={1: 1.0}).status_code == 200
     assert post(program, PROGRAM, force=True).status_code == 201

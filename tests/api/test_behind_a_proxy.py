@@ -13,7 +13,7 @@ from bigbatch.errors import BigbatchError, Unreachable
 from bigbatch.snapshot.take import take_snapshot
 from contract.settings import Settings
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, target
 from tests.testing.command import serving
 from tests.testing.event_stream import event_stream

@@ -20,7 +20,7 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points as Columns
 from store.metrics.series import ids_of
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, TOKEN, post
 from tests.testing.snapshots import post_tree
 from tests.testing.stored_runs import TO_RUNNING, add_job, move

@@ -16,7 +16,8 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
-from store.tables import Restart, now
+from store.tables.base import now
+from store.tables.runs import Restart
 from tests.testing.api import SPEC, TOKEN, post
 
 TWO_RUNS = SPEC + "axes: {seed: [0, 1]}\n"

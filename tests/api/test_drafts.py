@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from api.drafts import recipes, scripts
 from contract.lifecycle.state import State
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import TO_RUNNING, current_job, move
 

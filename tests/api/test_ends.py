@@ -13,7 +13,8 @@ from contract.lifecycle.reason import StopRequested
 from contract.lifecycle.state import State
 from store import clock, clusters
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import add_job, current_job
 

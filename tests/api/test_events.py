@@ -17,10 +17,11 @@ from api.live.subscription import MAX_WAITING, Subscription
 from contract.folder.events import Points
 from contract.folder.run_folder import RunFolder
 from contract.settings import Settings
-from store import changes, runs
+from store import changes
+from store.lifecycle import creation
 from store.metrics import points
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.command import serving
 from tests.testing.event_stream import event_stream
@@ -52,7 +53,7 @@ def sqlite_url(sqlite_engine: Engine, tmp_path: Path) -> Iterator[str]:
 
 def create(engine: Engine, experiment: Experiment, size: int = 1) -> tuple[int, list[int]]:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": list(range(size))}))
+        return creation.create(db, experiment({"seed": list(range(size))}))
 
 
 def start(engine: Engine, run_id: int) -> None:

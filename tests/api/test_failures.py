@@ -14,7 +14,7 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import State
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import add_job, current_job, end_attempt, move
 

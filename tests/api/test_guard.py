@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from api.access.throttle import MAX_ADDRESSES, MAX_FAILURES, WINDOW_S, Throttle
 from api.app import create_app
 from contract.settings import Settings
-from store.tables import Table
+from store.tables.base import Table
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 
 PATHS = ["/", "/api/v1/experiments", "/api/v1/clusters", "/api/openapi.json", "/metrics", "/assets/x.js"]

@@ -21,7 +21,10 @@ from contract.refusal import REFUSED
 from contract.settings import Settings
 from store import clusters, ticks
 from store.session import engine_for, transaction
-from store.tables import Cluster, Run, Table, Tick
+from store.tables.base import Table
+from store.tables.clusters import Cluster
+from store.tables.runs import Run
+from store.tables.service import Tick
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN, post
 from tests.testing.databases import drop_database, new_database
 from tests.testing.servers import free_port

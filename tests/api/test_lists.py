@@ -12,7 +12,8 @@ from sqlalchemy import Engine, text
 from contract.api.list_sort import ExperimentSort, RunSort
 from contract.lifecycle.state import JOINT_ORDER, State, joint_state
 from store.session import transaction
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from tests.testing.api import post
 
 GRID = """

@@ -12,7 +12,8 @@ from contract.lifecycle.state import State
 from store import clusters
 from store.lists.local_queue import LocalQueue, QueuedRun
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import TO_RUNNING, current_job, move
 

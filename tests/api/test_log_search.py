@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from api.logs import search
 from contract.folder.run_folder import RunFolder
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 LOG = """\
 0: step 1 loss 2.3

@@ -11,7 +11,7 @@ from scheduler.clusters.rate_limit import CALLS_PER_MINUTE, Priority
 from scheduler.clusters.shared_rate_limit import SharedRateLimit
 from store import clusters, ticks
 from store.session import transaction
-from store.tables import Cluster
+from store.tables.clusters import Cluster
 from store.ticks import TickCounts
 from tests.testing.api import SPEC, post
 

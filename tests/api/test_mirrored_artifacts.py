@@ -20,7 +20,7 @@ from scheduler.ticks.reuse import check_waiting_runs
 from store.artifacts.artifacts import insert_artifacts
 from store.mirror.copies import MAX_FAULTS
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.finished_runs import create, folder_of
 from tests.testing.mirror import MODEL, done, let_time_pass, place_of

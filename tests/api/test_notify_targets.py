@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from contract.lifecycle.state import State
-from store.notify.table import NotifyTarget
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.notify import NotifyTarget
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.receiver import SECRET
 from tests.testing.stored_runs import TO_RUNNING, move

@@ -11,7 +11,8 @@ from contract.folder.events import Points
 from contract.lifecycle.state import State
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import post
 from tests.testing.stored_runs import TO_RUNNING, move
 

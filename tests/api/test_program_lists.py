@@ -8,7 +8,7 @@ from contract.folder.events import Points
 from contract.metric_direction import key_metric
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import post
 
 

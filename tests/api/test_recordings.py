@@ -11,7 +11,8 @@ from contract.lifecycle.state import State
 from store import runs
 from store.metrics import retention
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import post
 
 BEGAN, ENDED = datetime(2020, 5, 1, 8, tzinfo=UTC), datetime(2020, 5, 1, 9, 30, tzinfo=UTC)

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from contract.folder.run_folder import RunFolder
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.snapshots import post_tree
 from tests.testing.stored_runs import TO_RUNNING, add_job, move

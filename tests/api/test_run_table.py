@@ -16,7 +16,8 @@ from contract.spec.run import RunSpec
 from store.lifecycle.going_on import extend
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import post
 from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
 

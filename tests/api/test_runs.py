@@ -13,7 +13,8 @@ from store.lists.run_list import ListedRun
 from store.metrics import points
 from store.metrics.retention import remove_points, remove_waits
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 
 LOCAL = "{kind: local, ranks_per_node: 4}"

@@ -7,8 +7,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from contract.yaml_reader import read_document
-from store.schedules.table import Schedule
 from store.session import snapshot
+from store.tables.schedules import Schedule
 from tests.testing.api import SPEC
 
 PATH = "/api/v1/schedules"

@@ -12,7 +12,7 @@ from contract.folder.events import Points
 from contract.lifecycle.state import State
 from store.metrics import points
 from store.session import engine_for, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, move
 
 PATH = "/api/v1/experiments/1/curves"

@@ -15,7 +15,7 @@ from api.access.throttle import MAX_FAILURES
 from api.app import create_app
 from contract.access.signed_value import LIFETIME_S, Purpose, sign
 from contract.settings import Settings
-from store.ended_values import EndedValue
+from store.tables.service import EndedValue
 from tests.testing.api import TOKEN, WITH_TOKEN, target
 
 HTML = {"accept": "text/html"}

@@ -14,7 +14,9 @@ from sqlalchemy import Engine, update
 
 from contract.lifecycle.state import State
 from store.session import transaction
-from store.tables import Cluster, Job, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Job, Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import move
 

@@ -12,8 +12,8 @@ from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from store.session import snapshot, transaction
-from store.steps.table import Step
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
+from store.tables.steps import Step
 from tests.testing.api import SPEC, post
 from tests.testing.workflows import document, end_run, end_step_runs, engine, program, runs_of, step
 

@@ -9,7 +9,9 @@ from sqlalchemy import Engine
 
 from contract.lifecycle.reason import SubmissionDeferred
 from store.session import transaction
-from store.tables import Run, SubmitLimit, now
+from store.tables.base import now
+from store.tables.clusters import SubmitLimit
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 
 SLURM = SPEC.replace("{kind: local, ranks_per_node: 4}", "{kind: slurm, partition: gpu, qos: short}")

@@ -11,7 +11,8 @@ from sqlalchemy import Engine, update
 from contract.folder.events import Points
 from store.metrics import points
 from store.session import transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import TO_RUNNING, move
 

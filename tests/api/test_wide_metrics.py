@@ -10,7 +10,7 @@ from store.metrics import points
 from store.metrics.newest import MAX_LISTED, MAX_LISTED_BYTES, merge_latest
 from store.run_table import names
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 
 WIDE = {f"{number:04}" + "\N{GRINNING FACE}" * (MAX_NAME_CHARS - 4): 1.0 for number in range(MAX_SERIES)}
 LISTS = ("/api/v1/runs", "/api/v1/experiments/1/runs")

@@ -10,9 +10,9 @@ from contract.folder.outputs.record import RecordedArtifact
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.artifact import RemovalCause
 from store.artifacts.artifacts import insert_artifacts, mark_removed
-from store.artifacts.table import Artifact
 from store.session import transaction
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 from tests.testing.command import Call, Site
 
 OUTPUTS = {"model": "out/weights.pt", "samples": "samples", "old": "old.txt"}

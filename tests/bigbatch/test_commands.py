@@ -15,7 +15,8 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from store import clusters
 from store.session import transaction
-from store.tables import Cluster, Run
+from store.tables.clusters import Cluster
+from store.tables.runs import Run
 from tests.testing import seed_runs
 from tests.testing.api import TOKEN
 from tests.testing.command import SPEC, Call, Site

@@ -23,7 +23,7 @@ from contract.lifecycle.reason import FreeText
 from contract.lifecycle.state import State
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.command import Call, Site
 
 # clear the screen, name the window, a link (OSC 8), C1, and marks that reverse the text after them

@@ -16,7 +16,7 @@ from bigbatch.lifecycle_client import WaitTimeout
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.command import Call, Site
 from tests.testing.stored_runs import TO_RUNNING, current_job, end_attempt, move
 from tests.testing.workflows import step, workflow

@@ -6,8 +6,8 @@ import pytest
 
 from bigbatch.client import Client
 from contract.api.notify.targets import secret_bytes
-from store.notify.table import NotifyTarget
 from store.session import snapshot
+from store.tables.notify import NotifyTarget
 from tests.testing.command import Call, Site
 
 URL = "https://hooks.example.org/very-secret"

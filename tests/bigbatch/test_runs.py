@@ -12,7 +12,7 @@ from contract.api.labels import RunChange
 from contract.folder.events import Points
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.command import Call, Site
 
 

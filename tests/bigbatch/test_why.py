@@ -15,7 +15,7 @@ from contract.lifecycle.unread import Unread
 from store import transitions
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from store.transitions import JobExit, Transition
 from tests.testing import seed_runs
 from tests.testing.command import SPEC, Call, Site

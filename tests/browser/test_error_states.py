@@ -10,7 +10,9 @@ from sqlalchemy import select, update
 
 from contract.folder.run_folder import RunFolder
 from store.session import transaction
-from store.tables import Cluster, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Run
 from tests.testing.dashboard import Dashboard
 
 API = re.compile("/api/v1/")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, StorageState, expect
 
 from bigbatch.client import Client
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.dashboard import Dashboard
 
 Opener = Callable[..., Page]

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from bigbatch.client import Client
 from contract.lifecycle.state import State
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.dashboard import Dashboard
 from tests.testing.stored_runs import move
 

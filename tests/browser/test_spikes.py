@@ -9,12 +9,12 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import update
 
 from contract.spec.expanded import expand
-from store import runs
+from store.lifecycle import creation
 from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.series import ids_of
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.answers import experiment
 from tests.testing.dashboard import Dashboard
 from tests.testing.servers import wait_for
@@ -42,7 +42,7 @@ def experiment_id(dashboard: Dashboard) -> int:
     steps = np.arange(1, POINTS + 1)
     values = np.where(steps == SPIKE_AT, SPIKE, 2.0 + np.sin(steps))
     with transaction(dashboard.engine) as db:
-        experiment_id, (run_id,) = runs.create(db, expand(experiment()))
+        experiment_id, (run_id,) = creation.create(db, expand(experiment()))
         series_id = ids_of(db, [(run_id, "loss")], [run_id])[run_id, "loss"]
         write_points(db, {series_id: Points(steps, values)})
         db.execute(update(Run).where(Run.id == run_id).values(latest={"loss": 2.0}, step=POINTS))

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from bigbatch.client import Client
 from store.session import engine_for, snapshot
-from store.steps.table import Step
+from store.tables.steps import Step
 from tests.testing.accessibility import in_dark, serious
 from tests.testing.dashboard import ROOT, Dashboard, serving_api
 from tests.testing.databases import copy_sqlite

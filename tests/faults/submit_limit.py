@@ -18,9 +18,9 @@ from sqlalchemy import func, select
 
 from lab import layout
 from lab.state_folder import selected_folder
-from store.call_tables import CallCount
 from store.session import engine_for, snapshot
-from store.tables import Move, Run
+from store.tables.clusters import CallCount
+from store.tables.runs import Move, Run
 from tests.testing.faults import lab, light
 from tests.testing.faults.on_fake_slurm import STEPS_PER_EPOCH, database_of
 from tests.testing.faults.truth import UNDER_WAY

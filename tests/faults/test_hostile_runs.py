@@ -18,7 +18,8 @@ import pytest
 from lab.fake_slurm.state import Settings
 from scheduler.app import SUCCESS_STORED_S
 from store.session import engine_for, snapshot
-from store.tables import Tick, now
+from store.tables.base import now
+from store.tables.service import Tick
 from tests.testing.fake_slurm import carried
 from tests.testing.faults import hostile, light
 from tests.testing.faults.audit import all_is_well, steps_written

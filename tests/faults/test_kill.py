@@ -12,7 +12,7 @@ from contract.folder.run_folder import ABANDONED, RunFolder
 from scheduler.clusters import local
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
-from store import runs
+from store.lifecycle import creation
 from store.session import transaction
 from tests.testing.faults.audit import all_is_well
 from tests.testing.faults.kill_points import watched
@@ -46,7 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def site(sqlite_engine: Engine, tmp_path: Path, experiment: Experiment) -> Context:
     """Another service's, with one run queued."""
     with transaction(sqlite_engine) as db:
-        runs.create(db, experiment())
+        creation.create(db, experiment())
     return Context(sqlite_engine, {"local": local.Local()}, tmp_path / "runs", local_ranks=2)
 
 

@@ -15,7 +15,7 @@ from store.session import engine_for
 from tests.testing.faults.kill_points import die_at, last_of_lines, watched
 from tests.testing.workflows import end_step_runs, post_workflow, program, runs_of, states_of, step
 
-KILLED_IN = ("plan.py", "expand.py", "resolve.py", "creation.py", "transitions.py", "new_runs.py", "session.py")
+KILLED_IN = ("plan.py", "expand.py", "resolve.py", "new_steps.py", "transitions.py", "new_runs.py", "session.py")
 A = step("a")
 FAN_OUT = step(
     "b", program("work {x}", parameters={"x": 0, "of": "{steps.a.folder}"}), axes={"parameters.x": [1, 2, 3]}
@@ -55,7 +55,7 @@ def _points(before: Path, context: Context) -> list[str]:
     with watched(seen.append):
         plan(other)
     other.engine.dispose()
-    for file in ("plan.py", "creation.py", "transitions.py", "expand.py"):
+    for file in ("plan.py", "new_steps.py", "transitions.py", "expand.py"):
         assert last_of_lines(seen, (file,)), file
     return last_of_lines(seen, KILLED_IN)
 

@@ -26,8 +26,9 @@ from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs
+from store.lifecycle import creation
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.fake_slurm import call_in_process, trains
 from tests.testing.faults.kill_points import kill_at, watched
 from tests.testing.faults.on_fake_slurm import OnStandIn, a_minute_later
@@ -78,7 +79,7 @@ def world_with(home: Path, experiment: Experiment, seeds: int, pack: int | None 
     upgrade(f"sqlite:///{home / 'bigbatch.db'}")
     with transaction(world.site().engine) as db:
         sweep = experiment({"seed": list(range(seeds))}, resources={"kind": "slurm", "ranks_per_node": 2})
-        runs.create(db, changed(sweep, pack=pack))
+        creation.create(db, changed(sweep, pack=pack))
     world.site().engine.dispose()
     return world
 

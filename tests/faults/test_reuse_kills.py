@@ -15,11 +15,11 @@ from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from scheduler.ticks.reuse import check_waiting_runs
-from store.artifacts.table import Artifact
-from store.metrics.figures import Figure
 from store.session import engine_for, snapshot
-from store.steps.table import Step, StepMove
-from store.tables import Move, Run
+from store.tables.artifacts import Artifact
+from store.tables.points import Figure
+from store.tables.runs import Move, Run
+from store.tables.steps import Step, StepMove
 from tests.testing.faults.kill_points import die_at, last_of_lines, watched
 from tests.testing.workflows import end_run, post_workflow, program, runs_of, states_of, step, write_output
 

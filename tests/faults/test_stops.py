@@ -10,7 +10,7 @@ from lab.fake_slurm.state import Job
 from store import runs
 from store.clock import now
 from store.session import engine_for, snapshot
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.faults.light import HURRY
 from tests.testing.faults.on_fake_slurm import OnStandIn
 from tests.testing.servers import wait_for

@@ -11,8 +11,8 @@ import pytest
 
 from contract.lifecycle.artifact import CopyState
 from store.mirror.copies import CLAIM
-from store.mirror.table import MirrorCopy
 from store.session import engine_for
+from store.tables.mirror import MirrorCopy
 from tests.testing.mirror import read_copy
 from tests.testing.object_store import BUCKET, KEY, SECRET, S3Server
 from tests.testing.servers import wait_for

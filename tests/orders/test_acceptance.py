@@ -28,7 +28,9 @@ from scheduler.ticks.schedule import schedule
 from store import clusters
 from store.schedules import schedules
 from store.session import snapshot, transaction
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.workflows import document, engine, program, step
 

@@ -12,7 +12,7 @@ from scheduler.clusters.cluster import JobRequest
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.refresh_clusters import refresh_clusters
-from store import runs
+from store.lifecycle import creation
 from store.session import transaction
 from tests.testing.clusters import SLURM, Far, Play, Puppet
 from tests.testing.local_jobs import NAME
@@ -55,7 +55,7 @@ def context(engine: Engine, puppet: Puppet, tmp_path: Path) -> Context:
 @pytest.fixture
 def run_ids(context: Context, experiment: Experiment) -> list[int]:
     with transaction(context.engine) as db:
-        return runs.create(db, experiment({"seed": [0, 1, 2]}))[1]
+        return creation.create(db, experiment({"seed": [0, 1, 2]}))[1]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def far_context(sqlite_engine: Engine, far: Far, tmp_path: Path) -> Context:
 def far_run_id(far_context: Context, experiment: Experiment) -> int:
     """A run whose job that cluster has accepted."""
     with transaction(far_context.engine) as db:
-        (run_id,) = runs.create(db, experiment(resources=SLURM))[1]
+        (run_id,) = creation.create(db, experiment(resources=SLURM))[1]
     refresh_clusters(far_context)
     submit_queued(far_context)
     return run_id

@@ -17,7 +17,8 @@ from scheduler.celery_app import PERIODS_S
 from scheduler.context import Context
 from scheduler.shutdown import shut_down
 from store.session import snapshot, transaction
-from store.tables import Run, Tick
+from store.tables.runs import Run
+from store.tables.service import Tick
 from tests.testing.runs import start_job
 
 

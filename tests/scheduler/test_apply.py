@@ -14,10 +14,12 @@ from scheduler.events.rank_points import RankPoints
 from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
 from store import runs
-from store.metrics.figures import Figure
+from store.lifecycle import creation
 from store.runs import LiveRun
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.points import Figure
+from store.tables.runs import Run
 from tests.testing.events import STARTED
 from tests.testing.runs import start_job
 from tests.testing.specs import Experiment
@@ -29,7 +31,7 @@ POINTS = Points(attempt=1, at=0.0, step=1, values={"loss": 1.0})
 def live(engine: Engine, experiment: Experiment) -> list[LiveRun]:
     """Two runs: the first is pending, the second is running."""
     with transaction(engine) as db:
-        first, second = runs.create(db, experiment({"seed": [0, 1]}))[1]
+        first, second = creation.create(db, experiment({"seed": [0, 1]}))[1]
         start_job(db, first, State.PENDING)
         start_job(db, second, State.RUNNING)
     with snapshot(engine) as db:

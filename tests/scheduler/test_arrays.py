@@ -18,8 +18,10 @@ from scheduler.submit.select import select_next
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs, submissions, transitions
+from store.lifecycle import creation
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.clusters import SLURM, Far, sizes
 from tests.testing.runs import IMMEDIATELY, create_runs, end, job_of, read, sentence, states, submit_from_eight
 from tests.testing.specs import Experiment
@@ -68,7 +70,7 @@ def test_runs_of_different_resources_or_attempts_do_not_share_an_array(
     context: Context, far: Far, experiment: Experiment
 ) -> None:
     with transaction(context.engine) as db:
-        runs.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [1, 2]}, resources=SLURM))
+        creation.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [1, 2]}, resources=SLURM))
         second = db.get_one(Run, 4)
         second.attempt = 3
     submit_queued(context)

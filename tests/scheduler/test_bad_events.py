@@ -21,7 +21,7 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store.metrics import curves
 from store.session import snapshot
-from store.tables import Restart
+from store.tables.runs import Restart
 from tests.testing.clusters import SLURM
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read, sentence

@@ -15,7 +15,7 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.refresh_clusters import refresh_clusters
 from store import clusters, runs
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.events import report
 from tests.testing.runs import job_of, read, sentence

@@ -19,12 +19,14 @@ from contract.settings import Settings
 from scheduler.app import make_app
 from scheduler.clock import AWAKE_S, LOOK_S, REST_S, Activity, Clock
 from scheduler.context import Context
-from store import changes, runs
-from store.notify.table import NotifyDelivery
+from store import changes
+from store.lifecycle import creation
 from store.schedules.schedules import add_schedule
-from store.schedules.table import Schedule
 from store.session import transaction
-from store.tables import Job, now
+from store.tables.base import now
+from store.tables.notify import NotifyDelivery
+from store.tables.runs import Job
+from store.tables.schedules import Schedule
 from tests.testing.runs import move, start_job
 from tests.testing.specs import Experiment
 
@@ -71,7 +73,7 @@ def test_a_new_experiment_ends_the_rest_at_the_next_look(
 ) -> None:
     rest(activity, seconds)
     with transaction(context.engine) as db:
-        runs.create(db, experiment())
+        creation.create(db, experiment())
     seconds.now += LOOK_S / 2
     assert not activity.has_work(), "the database is read at most so often"
     seconds.now += 2 * LOOK_S

@@ -19,11 +19,12 @@ from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.prune import prune
-from store import runs
+from store.lifecycle import creation
 from store.session import snapshot, transaction
 from store.snapshots import snapshots
-from store.snapshots.table import Snapshot
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.snapshots import Snapshot
 from tests.contract.snapshot.test_garbage import make_old
 from tests.testing.clusters import Puppet
 from tests.testing.runs import move, read, sentence, states, submit_from_eight
@@ -48,7 +49,7 @@ def create(context: Context, *codes: str | None) -> list[int]:
         base = {"kind": "program", "command": "python train.py", "launcher": "plain", "code": code}
         spec = read_experiment({"name": "code", "base": base})
         with transaction(context.engine) as db:
-            ids += runs.create(db, spec)[1]
+            ids += creation.create(db, spec)[1]
     return ids
 
 

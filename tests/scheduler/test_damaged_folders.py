@@ -18,7 +18,7 @@ from scheduler.outcome.exit_cause import LINGER
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store.session import snapshot, transaction
-from store.tables import Restart, Run
+from store.tables.runs import Restart, Run
 from tests.testing.clusters import Far, Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, read, report_gone, sentence

@@ -26,13 +26,13 @@ from scheduler.ticks import delete as tick
 from scheduler.ticks.delete import delete
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
-from store import runs
-from store.lifecycle import deletion
-from store.lifecycle.tags import RunTag, store_run_tags
-from store.metrics.table import Chunk, Series
+from store.lifecycle import creation, deletion
+from store.lifecycle.tags import store_run_tags
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Move, Run, Table
+from store.tables.base import Table
+from store.tables.experiments import Experiment as Stored
+from store.tables.points import Chunk, Series
+from store.tables.runs import Job, Move, Run, RunTag
 from tests.testing.clusters import Far, Puppet
 from tests.testing.ended_arrays import ended_array
 from tests.testing.events import STARTED, report
@@ -54,7 +54,7 @@ def finished(context: Context, run_ids: list[int], puppet: Puppet) -> list[int]:
     reap(context)
     with transaction(context.engine) as db:
         store_run_tags(db, run_ids[0], present=(), wanted=["a"])
-        runs.create(db, small_experiment())
+        creation.create(db, small_experiment())
     return run_ids
 
 
@@ -92,7 +92,7 @@ def test_the_newest_row_stays_until_there_is_a_later_one(context: Context, finis
     delete(context)
     with transaction(context.engine) as db:
         assert {count(db, Stored), count(db, Run)} == {2, 4}
-        assert runs.create(db, small_experiment()) == (3, [5])
+        assert creation.create(db, small_experiment()) == (3, [5])
     delete(context)
     delete(context)
     with snapshot(context.engine) as db:

@@ -18,8 +18,9 @@ from store.artifacts import reuse
 from store.lifecycle import deletion, undo
 from store.lifecycle.undo import NotRestorableError
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Run
 from tests.testing.clusters import Far, Puppet
 from tests.testing.ended_arrays import ended_array
 from tests.testing.events import STARTED, report

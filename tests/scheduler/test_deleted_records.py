@@ -12,11 +12,11 @@ from scheduler.context import Context, Memory
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks import delete as tick
 from scheduler.ticks.delete import delete
-from store import runs
-from store.lifecycle import deletion
+from store.lifecycle import creation, deletion
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Run
 from tests.testing.specs import Experiment
 
 
@@ -31,7 +31,7 @@ def test_the_record_of_an_experiment_goes_before_its_row_so_a_later_tick_removes
     """Forces the fault: the file server is away for the removal of one record. Before: that record stayed for ever."""
     with transaction(context.engine) as db:
         for _ in range(3):
-            runs.create(db, experiment())
+            creation.create(db, experiment())
     submit_queued(context)
     with transaction(context.engine) as db:
         db.execute(update(Run).where(Run.id < 3).values(deleted_at=now(), restorable_until=None))

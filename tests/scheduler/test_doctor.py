@@ -22,8 +22,8 @@ from scheduler.doctor.service_host import check_owners
 from scheduler.doctor.slurm import check_slurm
 from scheduler.doctor.waiting_rate_limit import NOT_COUNTED, WAIT_ENDED, WAITING, WaitingRateLimit
 from store import rate_limit
-from store.call_tables import CallSlot
 from store.session import snapshot, transaction
+from store.tables.clusters import CallSlot
 from tests.testing.clusters import Play
 from tests.testing.slurm import GOOD, PARTITION, URGENT
 

@@ -19,7 +19,8 @@ from scheduler.ticks.cancel import cancel
 from scheduler.ticks.poll import LOST_AFTER
 from store import runs
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.clusters import Far
 from tests.testing.decisions import cluster_report
 from tests.testing.runs import job_of, make_older, read, report_gone

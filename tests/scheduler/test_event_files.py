@@ -21,7 +21,7 @@ from scheduler.tensorboard.event_files import LATEST, POSITION, folder_of, write
 from scheduler.ticks.ingest import ingest
 from store import runs
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
 from tests.testing.events import STARTED, report
 from tests.testing.frameworks import make_environment
 

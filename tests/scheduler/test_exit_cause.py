@@ -14,7 +14,8 @@ from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
-from store import jobs, runs
+from store import jobs
+from store.lifecycle import creation
 from store.session import snapshot, transaction
 from tests.testing.clusters import JOB, SLURM, Far
 from tests.testing.events import STARTED, report
@@ -39,7 +40,7 @@ FAILED = Failed(attempt=1, at=2.0, rank=0, reason="ValueError: no")
 def run_id(context: Context, experiment: Experiment) -> int:
     """A running run that may be retried after a failure."""
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(resources=SLURM, retries={"failure": 2}))[1]
+        (run_id,) = creation.create(db, experiment(resources=SLURM, retries={"failure": 2}))[1]
     submit_queued(context)
     report(context, run_id, STARTED)
     ingest(context)

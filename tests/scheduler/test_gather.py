@@ -11,9 +11,11 @@ from contract.lifecycle.state import State
 from scheduler.clusters.cluster import RateLimitedError
 from scheduler.context import Context, job_name
 from scheduler.ticks.recover import GATHER_S, LEASE, recover
-from store import runs, submissions
+from store import submissions
+from store.lifecycle import creation
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.runs import read
 from tests.testing.specs import Experiment
@@ -49,7 +51,7 @@ def test_submissions_of_dead_workers_share_searches_and_none_waits_long(
     monkeypatch.setattr("scheduler.ticks.recover.time", SimpleNamespace(monotonic=lambda: at_s))
     context = replace(context, clusters={"local": Remote()})
     with transaction(context.engine) as db:
-        ids = runs.create(db, experiment({"seed": list(range(12))}))[1]
+        ids = creation.create(db, experiment({"seed": list(range(12))}))[1]
     died_s = {run_id: number * apart_s for number, run_id in enumerate(ids)}
     known_s: dict[int, float] = {}
     while len(known_s) < len(ids):
@@ -87,7 +89,7 @@ def test_a_search_without_a_free_call_does_not_wait_for_more_names_again(
     monkeypatch.setattr("scheduler.ticks.recover.time", SimpleNamespace(monotonic=lambda: at_s))
     context = replace(context, clusters={"local": RateLimited()})
     with transaction(context.engine) as db:
-        ids = runs.create(db, experiment({"seed": list(range(9))}))[1]
+        ids = creation.create(db, experiment({"seed": list(range(9))}))[1]
     for run_id, ago_s in zip(ids, range(17, -1, -2), strict=True):
         leave_submitting(context, run_id, ago_s=ago_s)
     for _ in range(7):

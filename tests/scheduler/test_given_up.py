@@ -16,8 +16,10 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.reap import SEARCHED_FOR, reap
 from scheduler.ticks.recover import recover
 from store import jobs, runs
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from tests.testing.clusters import SLURM, Far, Play
 from tests.testing.runs import IMMEDIATELY
 from tests.testing.specs import Experiment
@@ -65,7 +67,7 @@ def test_a_job_whose_cancellation_found_no_call_is_cancelled_by_another_worker(
 ) -> None:
     """Forces the fault: sbatch hangs until its submission is given up, no call is free then, and the worker dies."""
     with transaction(far_context.engine) as db:
-        runs.create(db, experiment(resources=SLURM))
+        creation.create(db, experiment(resources=SLURM))
     submit = far.submit
 
     def hang(job: JobRequest) -> str:
@@ -102,7 +104,7 @@ def test_a_job_that_the_cluster_accepts_after_its_worker_died_is_cancelled(
 ) -> None:
     """Forces the fault: a worker dies in sbatch, and the controller accepts the job after the search for it."""
     with transaction(far_context.engine) as db:
-        runs.create(db, experiment(resources=SLURM))
+        creation.create(db, experiment(resources=SLURM))
     submit = far.submit
 
     def die(job: JobRequest) -> str:

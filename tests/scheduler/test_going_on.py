@@ -18,11 +18,13 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.poll import poll
 from scheduler.ticks.reap import reap
 from store import runs, submissions
+from store.lifecycle import creation
 from store.lifecycle.going_on import RetriedRuns, retry
 from store.metrics.interruptions import observed
 from store.metrics.retention import remove_points, remove_waits
 from store.session import snapshot, transaction
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.runs import Move, Run
 from tests.testing.clusters import Far, Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, poll_now, read
@@ -41,7 +43,7 @@ def ask(context: Context, *run_ids: int) -> RetriedRuns:
 def run_id(context: Context, experiment: Experiment) -> int:
     """A run whose first attempt trains."""
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
     submit_queued(context)
     report(context, run_id, STARTED, Points(attempt=1, at=1.0, step=1, values={"loss": 1.0}))
     ingest(context)
@@ -123,7 +125,7 @@ def test_late_events_of_the_old_attempt_decide_nothing(context: Context, puppet:
 
 def test_all_retries_begin_anew(context: Context, puppet: Puppet, experiment: Experiment) -> None:
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(retries={"failure": 1, "backoff_s": 0.0}))[1]
+        (run_id,) = creation.create(db, experiment(retries={"failure": 1, "backoff_s": 0.0}))[1]
     states = []
     for attempt in range(1, 5):
         submit_queued(context)

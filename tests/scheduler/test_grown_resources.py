@@ -19,9 +19,11 @@ from scheduler.events.report import RunReport
 from scheduler.events.tail import Tail
 from scheduler.outcome.retry import grow_resources
 from store import runs
+from store.lifecycle import creation
 from store.run_table.where import condition_of
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.decisions import make_evidence, make_run
 from tests.testing.runs import start_job
 
@@ -66,7 +68,7 @@ def test_the_partition_bounds_the_growth() -> None:
 def test_the_next_attempt_asks_for_what_grew_and_shares_no_submission_with_smaller_ones(engine: Engine) -> None:
     experiment = read_experiment({"name": "grows", "base": spec(MEMORY)})
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment)[1]
+        (run_id,) = creation.create(db, experiment)[1]
         need = db.get_one(Run, run_id).need
         start_job(db, run_id, State.RUNNING)
     with snapshot(engine) as db:
@@ -93,7 +95,7 @@ def test_the_table_of_runs_finds_a_run_by_what_grew(
 ) -> None:
     with transaction(engine) as db:
         experiment = read_experiment({"name": "grows", "base": spec(retries)})
-        (run_id,) = runs.create(db, experiment)[1]
+        (run_id,) = creation.create(db, experiment)[1]
         start_job(db, run_id, State.RUNNING)
     with snapshot(engine) as db:
         assert db.scalars(select(Run.id).where(condition_of(db, parse_query(before)))).all() == [run_id]

@@ -17,7 +17,7 @@ from scheduler.ticks.poll import HOSTS_ASKED_FOR
 from scheduler.ticks.reap import reap
 from store import clusters, jobs
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.clusters import Far
 from tests.testing.decisions import cluster_report, make_job, make_run
 from tests.testing.events import STARTED, report

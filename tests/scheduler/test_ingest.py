@@ -20,7 +20,8 @@ from scheduler.ticks.ingest import ingest
 from store import clusters
 from store.metrics import curves
 from store.session import snapshot, transaction
-from store.tables import Cluster, Job, Move
+from store.tables.clusters import Cluster
+from store.tables.runs import Job, Move
 from tests.testing.clusters import Puppet
 from tests.testing.events import report
 from tests.testing.runs import job_of, read, sentence
@@ -53,9 +54,9 @@ def test_a_run_moves_through_its_states_by_its_events(context: Context, run_id: 
     report(context, run_id, points_at(3), points_at(4), FINISHED)
     ingest(context)
     assert (read(context, run_id).state, losses(context, run_id)) == (State.DONE, [1, 2, 3, 4])
+    moves = select(Move.new).where(Move.run_id == run_id).order_by(Move.id)
     with snapshot(context.engine) as db:
-        moves = db.scalars(select(Move.new).where(Move.run_id == run_id).order_by(Move.id)).all()
-    assert moves == ["queued", "submitting", "pending", "running", "done"]
+        assert [*db.scalars(moves)] == ["queued", "submitting", "pending", "running", "done"]
 
 
 def test_the_pending_reason_is_cleared_when_the_run_starts(context: Context, run_id: int) -> None:
@@ -221,8 +222,7 @@ def test_a_missing_answer_is_stored_with_its_first_moment_and_ends_no_run(
     since = job_of(context, run_id).unknown_since
     report(context, run_id, points_at(2))
     ingest(context)
-    run = read(context, run_id)
-    assert (run.state, losses(context, run_id)) == (State.RUNNING, [1, 2])
+    assert (read(context, run_id).state, losses(context, run_id)) == (State.RUNNING, [1, 2])
     assert job_of(context, run_id).unknown_since == since
     assert since is not None
     puppet.answers["job1"] = Alive()

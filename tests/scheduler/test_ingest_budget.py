@@ -15,10 +15,10 @@ from scheduler.ticks.ingest import FIRST_BYTES, ingest
 from store import runs
 from store.metrics import points
 from store.metrics.newest import MAX_LISTED, MAX_LISTED_BYTES
-from store.metrics.table import Series
 from store.runs import LiveRun
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
+from store.tables.points import Series
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read, sentence
 from tests.testing.statements import executed

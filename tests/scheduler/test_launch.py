@@ -12,8 +12,9 @@ from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
 from store import runs, transitions
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.runs import IMMEDIATELY, job_of, move, read, sentence, states, submit_from_eight
 from tests.testing.specs import Experiment
@@ -23,7 +24,7 @@ from tests.testing.specs import Experiment
 def test_eight_workers_submit_fifty_runs_once_each(context: Context, puppet: Puppet, experiment: Experiment) -> None:
     """Forces the race: eight workers start to submit the same fifty queued runs at the same moment."""
     with transaction(context.engine) as db:
-        runs.create(db, experiment({"seed": list(range(50))}))
+        creation.create(db, experiment({"seed": list(range(50))}))
     submit_from_eight(context)
     names = [job.name for job in puppet.jobs.values()]
     assert (len(names), len(set(names))) == (50, 50)
@@ -118,7 +119,7 @@ def test_local_runs_wait_for_free_ranks_and_a_larger_run_gets_the_whole_machine(
 ) -> None:
     small = Context(engine, context.clusters, context.runs_folder, local_ranks=5)
     with transaction(engine) as db:
-        runs.create(db, experiment({"seed": [0, 1, 2]}))
+        creation.create(db, experiment({"seed": [0, 1, 2]}))
     submit_queued(small)
     assert states(small) == [State.PENDING, State.PENDING, State.QUEUED]
     narrow = Context(engine, context.clusters, context.runs_folder, local_ranks=1)
@@ -131,7 +132,7 @@ def test_local_runs_wait_for_free_ranks_and_a_larger_run_gets_the_whole_machine(
 
 def test_a_run_for_an_absent_cluster_stays_queued(context: Context, experiment: Experiment) -> None:
     with transaction(context.engine) as db:
-        runs.create(db, experiment(resources={"kind": "slurm", "ranks_per_node": 2}))
+        creation.create(db, experiment(resources={"kind": "slurm", "ranks_per_node": 2}))
     submit_queued(context)
     with snapshot(context.engine) as db:
         assert runs.in_state(db, State.QUEUED)

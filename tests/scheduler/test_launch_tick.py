@@ -6,7 +6,7 @@ import time
 from contract.lifecycle.state import State
 from scheduler.context import Context
 from scheduler.ticks.launch import launch
-from store import runs
+from store.lifecycle import creation
 from store.session import transaction
 from tests.testing.clusters import Puppet
 from tests.testing.runs import states
@@ -20,7 +20,7 @@ def test_a_run_that_is_created_during_the_tick_is_submitted_by_it(
 
     def post() -> None:
         with transaction(context.engine) as db:
-            runs.create(db, experiment())
+            creation.create(db, experiment())
 
     poster = threading.Timer(0.1, post)
     poster.start()

@@ -19,7 +19,7 @@ from scheduler.submit.learned_limit import (
     room,
 )
 from store.submissions import LiveJobs
-from store.tables import SubmitLimit
+from store.tables.clusters import SubmitLimit
 
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 SOON, LATER = AT + timedelta(seconds=1), AT + PROBE_AFTER

@@ -21,7 +21,8 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.poll import LOST_AFTER
 from store import runs
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.clusters import Far
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, poll_now, read, report_gone

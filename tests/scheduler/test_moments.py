@@ -20,7 +20,8 @@ from scheduler.ticks.recover import recover
 from store.metrics import interruptions
 from store.search.usage import rank_seconds
 from store.session import snapshot, transaction
-from store.tables import Job, Move, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Move, Run
 from tests.testing.clusters import Far, Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import ended_attempts, job_of, read, report_gone

@@ -14,11 +14,12 @@ from scheduler.orphans.find import find_orphans
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.mark import mark
 from scheduler.ticks.refresh_clusters import refresh_clusters
-from store import clusters, runs
-from store.lifecycle import deletion
+from store import clusters
+from store.lifecycle import creation, deletion
 from store.session import transaction
-from store.tables import Experiment as Stored
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Run
 from tests.testing.clusters import SLURM, Far
 from tests.testing.runs import job_of, read
 from tests.testing.specs import Experiment
@@ -36,7 +37,7 @@ def test_a_job_of_many_runs_has_its_owners_when_its_first_run_is_deleted(
 ) -> None:
     """Before: `bigbatch orphans --cancel` ended the whole array, whose other runs went on."""
     with transaction(far_context.engine) as db:
-        id_, (first, *others) = runs.create(db, experiment({"seed": list(range(4))}, resources=SLURM))
+        id_, (first, *others) = creation.create(db, experiment({"seed": list(range(4))}, resources=SLURM))
         db.get_one(Stored, id_).pack = pack
     submit_queued(far_context)
     name = job_of(far_context, first).name
@@ -78,7 +79,7 @@ def test_a_search_that_failed_is_made_again(
 ) -> None:
     """Forces the fault: the run folders cannot be listed at the first tick. Before: never again in this worker."""
     with transaction(far_context.engine) as db:
-        runs.create(db, experiment(resources=SLURM))
+        creation.create(db, experiment(resources=SLURM))
     submit_queued(far_context)
     folder = next(path for path in far_context.runs_folder.iterdir() if path.name.startswith("000001-"))
     folder.rename(folder.with_name(f"000002-{folder.name[7:15]}beefbeefbeef"))

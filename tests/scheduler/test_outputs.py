@@ -20,9 +20,10 @@ from scheduler.ticks.ingest import ingest
 from store import runs, transitions
 from store.artifacts import artifacts
 from store.artifacts.artifacts import Output
-from store.artifacts.table import Artifact
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 from tests.testing.events import STARTED, report
 from tests.testing.outputs import write_outputs
 from tests.testing.runs import ended_attempts, read, sentence
@@ -37,7 +38,7 @@ CHECKPOINT = "step-0000000004-attempt-1"
 def run_id(context: Context, experiment: Experiment) -> int:
     """Return a run that trains, with two outputs and a checkpoint in its folder."""
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(outputs=OUTPUTS))[1]
+        (run_id,) = creation.create(db, experiment(outputs=OUTPUTS))[1]
     submit_queued(context)
     folder = folder_of(context, run_id)
     (folder / "samples").mkdir()

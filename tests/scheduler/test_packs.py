@@ -25,9 +25,10 @@ from scheduler.ticks.poll import poll
 from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from store import jobs, runs
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Run
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
 from tests.testing.clusters import SLURM, Far
 from tests.testing.events import report
 from tests.testing.runs import end, job_of, read, states, submit_from_eight
@@ -41,7 +42,9 @@ def context(sqlite_engine: Engine, far: Far, tmp_path: Path) -> Context:
 
 def create_runs(context: Context, experiment: Experiment, size: int, pack: int, cap: int | None = None) -> list[int]:
     with transaction(context.engine) as db:
-        id_, run_ids = runs.create(db, experiment({"seed": list(range(size))}, resources=SLURM, retries={"failure": 0}))
+        id_, run_ids = creation.create(
+            db, experiment({"seed": list(range(size))}, resources=SLURM, retries={"failure": 0})
+        )
         stored = db.get_one(Stored, id_)
         stored.max_parallel, stored.pack = cap, pack
     return run_ids

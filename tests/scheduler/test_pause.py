@@ -17,9 +17,10 @@ from scheduler.ticks.cancel import cancel
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.reap import reap
 from store import runs
+from store.lifecycle import creation
 from store.metrics import curves, restarts
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 from tests.testing.clusters import Puppet
 from tests.testing.events import report
 from tests.testing.runs import job_of, read, sentence
@@ -105,7 +106,7 @@ def test_repeated_lines_count_once_and_a_paused_run_waits_for_its_job(
 ) -> None:
     """Forces the fault: a shared file system repeats appended lines, and a rank fails while all ranks leave."""
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(retries={"failure": 3}))[1]
+        (run_id,) = creation.create(db, experiment(retries={"failure": 3}))[1]
     submit_queued(context)
     resumed, last = Resumed(attempt=1, at=0.0, step=1, lost_steps=2), Failed(attempt=1, at=1.0, rank=1, reason="no")
     for repeated in (started(1), resumed, points_at(1, 2), paused(1, 2), last, event):
@@ -124,7 +125,7 @@ def test_a_failure_that_is_reported_twice_is_retried_once_after_the_end_of_its_j
 ) -> None:
     """Forces the fault: the second line would queue the run again while its job is alive."""
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(retries={"failure": 3}))[1]
+        (run_id,) = creation.create(db, experiment(retries={"failure": 3}))[1]
     submit_queued(context)
     last = Failed(attempt=1, at=1.0, rank=1, reason="no")
     report(context, run_id, started(1), last, last)
@@ -189,7 +190,7 @@ def test_a_run_whose_every_attempt_pauses_fails_in_the_end(
 ) -> None:
     """Forces the fault: a signal ends every attempt."""
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(retries={"preempted": 2}))[1]
+        (run_id,) = creation.create(db, experiment(retries={"preempted": 2}))[1]
     submit_queued(context)
     for attempt in (1, 2, 3):
         report(context, run_id, started(attempt), paused(attempt, 1))

@@ -12,8 +12,9 @@ from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from store.lifecycle.going_on import retry
 from store.session import snapshot, transaction
-from store.steps.table import Step, StepMove
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.steps import Step, StepMove
 from tests.testing.workflows import (
     end_run,
     end_step_runs,

@@ -8,8 +8,8 @@ from contract.lifecycle.step import StepState
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from store.session import transaction
-from store.steps.table import Step
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.steps import Step
 from tests.testing.statements import Statement, counted_steps, recorded
 from tests.testing.workflows import end_step_runs, post_workflow, program, runs_of, states_of, step, steps_of
 

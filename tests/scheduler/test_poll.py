@@ -23,8 +23,11 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.poll import LOST_AFTER, poll
 from scheduler.ticks.reap import reap
 from store import jobs, runs
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Cluster, Job, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Job, Run
 from tests.testing.clusters import JOB, SLURM, Far
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, poll_now, read, report_gone, sentence
@@ -42,14 +45,12 @@ def run_id(far_run_id: int) -> int:
 
 
 def test_a_pending_reason_is_stored_and_cleared_when_the_job_runs(context: Context, far: Far, run_id: int) -> None:
-    far.answers[JOB] = Alive(Pending(PendingReason.PRIORITY, "Priority"))
-    poll_now(context)
-    job = job_of(context, run_id)
-    assert (job.pending_reason, job.pending_detail) == (PendingReason.PRIORITY, "Priority")
-    far.answers[JOB] = Alive()
-    poll_now(context)
-    job = job_of(context, run_id)
-    assert (job.pending_reason, job.pending_detail) == (None, None)
+    priority = (PendingReason.PRIORITY, "Priority")
+    for answer, stored in ((Alive(Pending(*priority)), priority), (Alive(), (None, None))):
+        far.answers[JOB] = answer
+        poll_now(context)
+        job = job_of(context, run_id)
+        assert (job.pending_reason, job.pending_detail) == stored
 
 
 def test_a_cluster_is_polled_at_its_pace_by_one_worker(
@@ -226,8 +227,7 @@ def test_the_next_state_follows_from_the_exit_cause(
     report(context, run_id, STARTED)
     ingest(context)
     run = report_gone(context, far, run_id, answer)
-    assert run.state == state
-    assert job_end_sentence(answer.end) in str(sentence(run))
+    assert (run.state, job_end_sentence(answer.end) in str(sentence(run))) == (state, True)
 
 
 def test_a_run_fails_at_its_second_time_limit_without_progress(context: Context, far: Far, run_id: int) -> None:
@@ -242,7 +242,7 @@ def test_a_run_fails_at_its_second_time_limit_without_progress(context: Context,
 
 def test_a_failure_is_retried_as_often_as_the_spec_allows(context: Context, far: Far, experiment: Experiment) -> None:
     with transaction(context.engine) as db:
-        (run_id,) = runs.create(db, experiment(resources=SLURM, retries={"failure": 1, "backoff_s": 0.0}))[1]
+        (run_id,) = creation.create(db, experiment(resources=SLURM, retries={"failure": 1, "backoff_s": 0.0}))[1]
     submit_queued(context)
     report(context, run_id, STARTED, Failed(attempt=1, at=1.0, rank=0, reason="ValueError: no"))
     ingest(context)

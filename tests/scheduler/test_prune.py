@@ -18,12 +18,13 @@ from contract.settings import Settings
 from scheduler.context import Context
 from scheduler.ticks import prune as prune_module
 from scheduler.ticks.prune import prune
-from store import experiments, runs
+from store import experiments
+from store.lifecycle import creation
 from store.metrics import chunk_rows, chunks, curves, points, series
 from store.metrics.retention import Retention, remove_points
-from store.metrics.table import Series
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.points import Series
+from store.tables.runs import Move, Run
 from tests.testing.runs import make_older, move, read, start_job
 from tests.testing.specs import Experiment
 
@@ -45,7 +46,7 @@ def _time_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 def trained(context: Context, experiment: Experiment) -> list[int]:
     """Four runs with two series of 20 points: two ended 40 days ago, one ended 20 days ago, one is running."""
     with transaction(context.engine) as db:
-        run_ids = runs.create(db, experiment({"seed": [0, 1, 2, 3]}))[1]
+        run_ids = creation.create(db, experiment({"seed": [0, 1, 2, 3]}))[1]
         for run_id in run_ids:
             run = start_job(db, run_id)
             values = [{LOSS: 1.0 / step, HELDOUT_ACCURACY: step / 100} for step in range(1, STEPS + 1)]

@@ -27,9 +27,9 @@ from scheduler.ticks import ingest as ingest_tick
 from scheduler.ticks.ingest import ingest
 from store import runs
 from store.metrics import curves, points
-from store.metrics.table import Series
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
+from store.tables.points import Series
 from tests.testing.clusters import Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.hostile_files import IRREGULAR, plant

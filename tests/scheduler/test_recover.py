@@ -16,7 +16,8 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.recover import LEASE, recover
 from store import submissions, transitions
 from store.session import transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from tests.testing.clusters import Puppet
 from tests.testing.runs import IMMEDIATELY, job_of, move, read, sentence, states
 from tests.testing.stored_runs import current_job

@@ -11,7 +11,7 @@ from scheduler.context import Context
 from scheduler.ticks.refresh_clusters import refresh_clusters
 from store import clusters
 from store.session import snapshot, transaction
-from store.tables import Cluster
+from store.tables.clusters import Cluster
 from tests.testing.clusters import Far
 
 

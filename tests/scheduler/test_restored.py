@@ -29,10 +29,13 @@ from scheduler.ticks.ingest import ingest
 from scheduler.ticks.mark import mark
 from scheduler.ticks.reap import reap
 from store import runs, service
+from store.lifecycle import creation
 from store.restored import Restored, bring_up
 from store.session import snapshot, transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
+from store.tables.service import Service
 from tests.testing.clusters import SLURM, Far, Puppet
 from tests.testing.events import report
 from tests.testing.restored import begin, copied, create
@@ -80,7 +83,7 @@ def test_no_id_is_given_twice_after_an_older_database_was_put_back(
     old = backup(here)
     younger, younger_runs = create(here, experiment, size=3)
     with transaction(here.engine) as db:  # not submitted, so in no folder
-        unseen, _ = runs.create(db, experiment({"seed": [0, 1]}))
+        unseen, _ = creation.create(db, experiment({"seed": [0, 1]}))
     done = bring_up(old.engine, old.runs_folder, Restored())
     assert "older" in done[0]
     new, new_runs = create(old, experiment)
@@ -131,10 +134,10 @@ def test_another_service_with_the_same_folder_and_account_has_no_orphans_here(
     run = read(here, 1)
     name = f"bigbatch-{run.key}-1"
     with transaction(here.engine) as db:
-        db.execute(update(service.Service).values(identity="0badcafe"))
+        db.execute(update(Service).values(identity="0badcafe"))
     assert orphans_of(here, slurm=[queued(name, "77"), queued("bigbatch-0123456789ab-1", "78")]) == []
     with transaction(here.engine) as db:
-        db.execute(update(service.Service).values(identity=run.key[:8]))
+        db.execute(update(Service).values(identity=run.key[:8]))
     assert orphans_of(here, slurm=[queued(name, "77")]) == []
 
 

@@ -20,12 +20,12 @@ from store import runs, transitions
 from store.artifacts import artifacts, file_hashes
 from store.artifacts import reuse as stored_reuse
 from store.artifacts.reuse import Candidate, Checked
-from store.artifacts.table import Artifact, FileHash
 from store.lifecycle import deletion
 from store.metrics import curves
-from store.metrics.figures import Figure
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.artifacts import Artifact, FileHash
+from store.tables.points import Figure
+from store.tables.runs import Move, Run
 from tests.testing.clusters import Puppet
 from tests.testing.finished_runs import LOSSES, create, finish, folder_of
 from tests.testing.runs import read, sentence

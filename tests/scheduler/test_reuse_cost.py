@@ -17,7 +17,7 @@ from scheduler.ticks.reuse import check_waiting_runs
 from store.artifacts import reuse as taking
 from store.artifacts.reuse import Checked
 from store.session import snapshot
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.statements import executed
 from tests.testing.workflows import end_run, post_workflow, program, runs_of, states_of, step, write_output
 

@@ -10,11 +10,11 @@ from contract.lifecycle.state import State
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from scheduler.ticks.reuse import check_waiting_runs
-from store import runs
 from store.artifacts.nearest import nearest_finished
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.steps.table import Step
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.steps import Step
 from tests.testing.workflows import end_run, post_workflow, program, runs_of, states_of, step, workflow, write_output
 
 ANY: dict[str, Any] = {"code": "0" * 64, "reuse": True, "outputs": {"out": "out.txt"}}
@@ -28,7 +28,7 @@ def chain(context: Context, word: str, forced: Collection[str] = ()) -> int:
         step("c", program("report --from={steps.b.outputs.out} > {outputs.out}", **ANY)),
     )
     with transaction(context.engine) as db:
-        return runs.create(db, spec, carried_out=forced)[0]
+        return creation.create(db, spec, carried_out=forced)[0]
 
 
 def end(context: Context, name: str, experiment_id: int, text: str) -> Run:

@@ -7,8 +7,9 @@ from sqlalchemy import select, update
 from scheduler.context import Context
 from scheduler.ticks.plan import plan
 from store.session import snapshot, transaction
-from store.steps.table import Step, StepMove
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.steps import Step, StepMove
 from tests.testing.workflows import end_run, engine, post_workflow, runs_of, step, steps_of
 
 

@@ -22,9 +22,11 @@ from scheduler.submit.submission import finish_open, submit_queued
 from scheduler.ticks.cancel import cancel
 from scheduler.ticks.recover import recover
 from store import runs
+from store.lifecycle import creation
 from store.session import transaction
-from store.tables import Experiment as Stored
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
 from tests.testing.clusters import SLURM, Far, Puppet, sizes
 from tests.testing.runs import IMMEDIATELY, create_runs, job_of, read, states
 from tests.testing.specs import Experiment
@@ -117,7 +119,7 @@ def test_a_few_runs_do_not_wait_for_an_earlier_submission_of_many(
 ) -> None:
     create_runs(context, experiment, 4)
     with transaction(context.engine) as db:
-        runs.create(db, experiment(resources=SLURM | {"minutes": 7}))
+        creation.create(db, experiment(resources=SLURM | {"minutes": 7}))
     submit_queued(context, PAST)
     submit_queued(context, PAST)
     assert sizes(far) == [1]
@@ -148,7 +150,7 @@ def test_an_open_submission_of_many_runs_reserves_its_call_of_the_cluster(
     create_runs(context, experiment, 4)
     submit_queued(context, PAST)
     with transaction(context.engine) as db:
-        runs.create(db, experiment(resources=SLURM | {"minutes": 7}))
+        creation.create(db, experiment(resources=SLURM | {"minutes": 7}))
     submit_queued(context)
     assert sizes(far) == [4]
 

@@ -26,9 +26,11 @@ from scheduler.clusters.slurm.cluster import Slurm
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.recover import recover
-from store import runs, transitions
+from store import transitions
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Job, Move, Run, SubmitLimit
+from store.tables.clusters import SubmitLimit
+from store.tables.runs import Job, Move, Run
 from tests.testing.clusters import Far, sizes
 from tests.testing.fake_slurm import call_in_process
 from tests.testing.runs import IMMEDIATELY, create_runs, read, states
@@ -248,7 +250,7 @@ def test_a_full_queue_holds_up_no_other_partition(
     for partition in ("debug", "gpu"):
         with transaction(engine) as db:
             need = {"kind": "slurm", "ranks_per_node": 2, "partition": partition}
-            runs.create(db, experiment({"seed": [0, 1]}, resources=need))
+            creation.create(db, experiment({"seed": [0, 1]}, resources=need))
     for _ in range(4):
         submit_queued(context)
     assert states(context) == [State.QUEUED, State.QUEUED, State.PENDING, State.PENDING]

@@ -8,8 +8,8 @@ from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from store.metrics import curves, points
-from store.metrics.figures import Figure
 from store.session import snapshot
+from store.tables.points import Figure
 from tests.scheduler.test_rank_points import folder_of, log_points
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read

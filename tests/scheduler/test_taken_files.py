@@ -12,9 +12,10 @@ from scheduler.ticks.reuse import check_waiting_runs
 from store.artifacts import retention
 from store.artifacts.artifacts import insert_artifacts, of_run
 from store.artifacts.contents import with_hashes
-from store.artifacts.holders import holders_of
+from store.holders import holders_of
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.runs import make_older
 from tests.testing.workflows import (
     end_run,

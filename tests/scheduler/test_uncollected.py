@@ -27,7 +27,7 @@ from scheduler.ticks.ingest import MAX_ROUNDS, ingest
 from scheduler.ticks.reap import reap
 from store import runs
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, make_older, read, sentence

@@ -17,7 +17,7 @@ from scheduler.events import uncollected
 from scheduler.events.obstacle import find_obstacle
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
-from store import runs
+from store.lifecycle import creation
 from store.session import engine_for, transaction
 from tests.testing.clusters import Far, Puppet
 from tests.testing.databases import copy_sqlite
@@ -39,7 +39,7 @@ def closed(sqlite_template: Path, puppet: Puppet, monkeypatch: pytest.MonkeyPatc
         engine = engine_for(copy_sqlite(sqlite_template, folder / "bigbatch.db"))
         context = Context(engine, {"local": puppet}, folder / "runs", local_ranks=1000)
         with transaction(engine) as db:
-            runs.create(db, small_experiment({"seed": [0, 1]}))
+            creation.create(db, small_experiment({"seed": [0, 1]}))
         submit_queued(context)
         for run_id in (1, 2):
             report(context, run_id, STARTED)
@@ -148,7 +148,7 @@ def test_the_end_of_a_job_whose_events_are_irregular_names_them(context: Context
 
 def create_runs_of(context: Context) -> list[int]:
     with transaction(context.engine) as db:
-        ids = runs.create(db, small_experiment())[1]
+        ids = creation.create(db, small_experiment())[1]
     submit_queued(context)
     return ids
 

@@ -25,7 +25,7 @@ from scheduler.ticks.reap import reap
 from scheduler.ticks.recover import recover
 from store import runs
 from store.session import engine_for, snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import TOKEN, WITH_TOKEN
 from tests.testing.clusters import Far, Puppet, sizes
 from tests.testing.data.old_database import OldDatabase, Row, create_old_database

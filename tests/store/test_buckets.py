@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from store import runs
+from store.lifecycle import creation
 from store.metrics import chunk_rows, curves, series
 from store.metrics.buckets import Buckets, bucket_width, in_buckets
 from store.metrics.cells import cells_of
@@ -19,8 +19,8 @@ from store.metrics.chunks import write_points
 from store.metrics.packing import Points
 from store.metrics.retention import remove_points_of
 from store.metrics.series import ids_of
-from store.metrics.table import Series
 from store.session import snapshot, transaction
+from store.tables.points import Series
 from tests.testing.specs import Experiment
 from tests.testing.statements import recorded
 
@@ -44,7 +44,7 @@ def test_every_bucket_is_what_its_points_sum_up_to(
     """Forces curves of all densities, with NaN and infinities, whole and in part, and one whose removal has begun."""
     first, last = sorted(ends)
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         model = {store(db, run_id, f"m{name}", *curve): curve for name, curve in enumerate(sizes)}
         if removed:
             remove_points_of(db, run_id, removed)
@@ -62,7 +62,7 @@ def test_a_spike_of_one_point_is_in_its_bucket_at_every_zoom(
 ) -> None:
     steps = np.arange(1, 100_001)
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         write_points(db, {series_of(db, run_id, "loss"): Points(steps, np.where(steps == spike_at, 50.0, 1.0 / steps))})
     length = 100_000
     while length > 10:
@@ -86,7 +86,7 @@ def test_a_spike_of_one_point_in_a_million_is_in_its_bucket_at_every_zoom(
     """Forces the whole curve, and ranges of all lengths, down to the point alone, with the spike anywhere in them."""
     steps, dice = np.arange(1, MILLION + 1), random.Random(spike_at)
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         write_points(db, {series_of(db, run_id, "loss"): Points(steps, np.where(steps == spike_at, 50.0, 1.0 / steps))})
     ranges = [(0, FAR), (1, MILLION), (spike_at, spike_at)]
     for length in [MILLION >> halvings for halvings in range(20)] * 3:
@@ -105,7 +105,7 @@ def test_a_curve_costs_as_much_as_its_picture(sqlite_engine: Engine, experiment:
     """A picture of 400,000 points reads a few rows of cells, and not the hundred chunks."""
     steps = np.arange(1, 400_001)
     with transaction(sqlite_engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         write_points(db, {series_of(db, run_id, "loss"): Points(steps, np.sin(steps))})
     with snapshot(sqlite_engine) as db:
         (state,) = series.states(db, Series.run_id == run_id)

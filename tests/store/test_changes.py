@@ -12,18 +12,20 @@ from contract.api.labels import ExperimentChange, RunChange
 from contract.folder.events import Points
 from contract.lifecycle.state import State
 from store import changes, runs
-from store.changes import Change, Changes
-from store.lifecycle import deletion, labels
+from store.changes import Changes
+from store.lifecycle import creation, deletion, labels
 from store.metrics import points
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
+from store.tables.service import Change
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import TO_RUNNING, move
 
 
 def create(engine: Engine, experiment: Experiment, size: int = 1) -> tuple[int, list[int]]:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": list(range(size))}))
+        return creation.create(db, experiment({"seed": list(range(size))}))
 
 
 def read(engine: Engine, since: int) -> Changes:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import Engine, select
 
-from store.ended_values import KEPT_FOR, EndedValue, end, has_ended
+from store.ended_values import KEPT_FOR, end, has_ended
 from store.session import snapshot, transaction
+from store.tables.service import EndedValue
 
 DAY_S = KEPT_FOR.total_seconds()
 

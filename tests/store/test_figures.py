@@ -11,13 +11,15 @@ from contract.folder.events import Points
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.reason import RetryRequested, RunFailed
 from contract.lifecycle.state import State
-from store import runs, transitions
+from store import transitions
+from store.lifecycle import creation
 from store.lifecycle.deletion import remove_rows
 from store.metrics import points
-from store.metrics.figures import Figure
-from store.run_table.spec_fields import ExperimentField, RunField
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.experiments import ExperimentField
+from store.tables.points import Figure
+from store.tables.runs import Run, RunField
 from tests.testing.specs import Experiment
 from tests.testing.statements import executed
 from tests.testing.stored_runs import TO_RUNNING, move
@@ -29,7 +31,7 @@ BATCHES = st.lists(st.dictionaries(st.integers(0, 30), VALUES, min_size=1, max_s
 @pytest.fixture
 def run_id(engine: Engine, experiment: Experiment) -> int:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": [0, 1]}))[1][0]
+        return creation.create(db, experiment({"seed": [0, 1]}))[1][0]
 
 
 @pytest.mark.ring("all")
@@ -39,7 +41,7 @@ def test_figures_are_those_of_all_stored_points(
     engine: Engine, experiment: Experiment, batches: list[dict[int, float | None]]
 ) -> None:
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
     for batch in batches:
         with transaction(engine) as db:
             reported = [Points(attempt=1, at=0.0, step=step, values={"loss": x}) for step, x in batch.items()]
@@ -96,7 +98,7 @@ def test_a_run_has_diverged_from_the_first_step_after_its_last_finite_value(
     engine: Engine, experiment: Experiment, parts: list[dict[int, float]]
 ) -> None:
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
     stored: dict[int, float] = {}
     for part in parts:
         stored |= part

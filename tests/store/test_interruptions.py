@@ -7,10 +7,11 @@ from sqlalchemy import Engine, select, update
 from contract.folder.events import Points, Resumed
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
-from store import runs
+from store.lifecycle import creation
 from store.metrics import interruptions, points, restarts
 from store.session import transaction
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import end_attempt
 from tests.testing.stored_runs import move as move_row
@@ -23,7 +24,7 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
 ) -> None:
     """Four attempts: a node that fails, a pause that undoes nothing, another failure, a failure of the run's own."""
     with transaction(sqlite_engine) as db:
-        id_, (run_id,) = runs.create(db, experiment())
+        id_, (run_id,) = creation.create(db, experiment())
         run = db.get_one(Run, run_id)
         story = [
             (ExitCause.NODE_FAILURE, 30),
@@ -54,7 +55,7 @@ def test_an_interruption_is_what_undid_steps_and_time_is_what_was_trained(
 
 def test_runs_that_nothing_happened_to_count_their_time_alone(sqlite_engine: Engine, experiment: Experiment) -> None:
     with transaction(sqlite_engine) as db:
-        id_, ids = runs.create(db, experiment({"seed": [0, 1, 2]}))
+        id_, ids = creation.create(db, experiment({"seed": [0, 1, 2]}))
         for run_id in ids[:2]:  # the third never starts
             for state in LIFE:
                 move_row(db, db.get_one(Run, run_id), state)

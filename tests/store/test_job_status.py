@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from contract.api.cluster_report import ClusterReport
 from store import clusters, job_status
 from store.session import transaction
-from store.tables import now
+from store.tables.base import now
 
 
 @pytest.mark.parametrize(("ahead_s", "is_due"), [(-1.0, True), (15.0, False), (600.0, True)])

@@ -12,12 +12,12 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from contract.folder.events import Points
-from store import runs
+from store.lifecycle import creation
 from store.metrics import cell_blocks, cells, chunk_rows, chunks, curves, packing, points, series
 from store.metrics.cells import HAS_INFINITY, HAS_MINUS_INFINITY, HAS_NAN, Cells
 from store.metrics.retention import remove_points_of
-from store.metrics.table import CellBlock, Chunk, Series
 from store.session import transaction
+from store.tables.points import CellBlock, Chunk, Series
 from tests.testing.specs import Experiment
 
 STEPS = st.integers(0, 3_000) | st.integers(0, 2**31 - 1)
@@ -38,7 +38,7 @@ def test_every_cell_is_what_its_points_sum_up_to(
 ) -> None:
     """Forces random appends, repeated and late steps, resumes, half removals, NaN, infinities and large values."""
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         model: dict[int, float] = {}
         was_removed = False
         for action in actions:
@@ -57,7 +57,7 @@ def test_every_cell_is_what_its_points_sum_up_to(
 @pytest.mark.ring("all")
 def test_layers_of_the_usual_size(engine: Engine, experiment: Experiment) -> None:
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         model: dict[int, float] = {}
         for first in [*range(0, 60_000, 7_000), 30_001, 30_002]:
             events = [_points(step, math.sin(first + step)) for step in range(first, first + 7_000)]
@@ -76,7 +76,7 @@ def test_two_distant_late_points_change_two_chunks(
 ) -> None:
     """Forces a program that reports one series with two counters of steps, thousands of chunks apart."""
     with transaction(engine) as db:
-        (run_id,) = runs.create(db, experiment())[1]
+        (run_id,) = creation.create(db, experiment())[1]
         points.put(db, run_id, [_points(step, 1.0) for step in range(1, 4_001)])
         stored, store = list[tuple[int, packing.Points]](), chunks.store_chunks
         monkeypatch.setattr(chunks, "store_chunks", lambda db, rows: (stored.extend(rows), store(db, rows)))

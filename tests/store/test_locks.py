@@ -15,11 +15,13 @@ from contract.lifecycle.reason import SubmissionDeferred
 from contract.lifecycle.state import LIVE, MOVES, State
 from store import job_status, jobs, runs, submissions, transitions
 from store.job_status import Observation
+from store.lifecycle import creation
 from store.locks import lock_submission
 from store.metrics import curves, points, series
 from store.runs import Advance
 from store.session import snapshot, transaction
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.runs import Move, Run
 from store.transitions import Transition
 from tests.testing.specs import Experiment
 
@@ -30,7 +32,7 @@ Worker = Callable[[Engine, random.Random], None]
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
-        ids = runs.create(db, experiment({"seed": list(range(SIZE))}))[1]
+        ids = creation.create(db, experiment({"seed": list(range(SIZE))}))[1]
         submissions.take(db, runs.queued(db, "local", SIZE // 2), "first")
         transitions.apply_to_submission(db, "first", State.PENDING, job_id="1")
     return ids

@@ -23,12 +23,14 @@ from contract.spec.expanded import read_experiment
 from migrations import point_rows
 from migrations.commands import HERE, _config, check, downgrade, state, upgrade
 from store import runs
+from store.lifecycle import creation
 from store.metrics import cell_blocks, curves, packing, points
 from store.metrics.cell_blocks import FAR, Span
-from store.metrics.table import Series
 from store.session import engine_for, snapshot, transaction
-from store.tables import Experiment as ExperimentRow
-from store.tables import Job, Run, Table, now
+from store.tables.base import Table, now
+from store.tables.experiments import Experiment as ExperimentRow
+from store.tables.points import Series
+from store.tables.runs import Job, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import TO_RUNNING, move
 
@@ -62,7 +64,7 @@ def test_a_table_that_others_point_to_can_be_altered_while_it_has_rows(
     """Forces what a later migration will do: alter a column of a table whose rows are referenced."""
     upgrade(empty_database)
     with transaction(engine_for(empty_database)) as db:
-        runs.create(db, experiment())
+        creation.create(db, experiment())
     number = state(empty_database)[1]
     versions = tmp_path / "versions"
     shutil.copytree(HERE / "versions", versions, ignore=shutil.ignore_patterns("__pycache__"))
@@ -72,13 +74,13 @@ def test_a_table_that_others_point_to_can_be_altered_while_it_has_rows(
     command.upgrade(config, "head")
     with transaction(engine_for(empty_database)) as db:
         assert runs.in_state(db, State.QUEUED)
-        runs.create(db, experiment())
+        creation.create(db, experiment())
 
 
 def test_migrations_carry_the_best_accuracy_of_each_run_over(empty_database: str, experiment: Experiment) -> None:
     upgrade(empty_database)
     with transaction(engine_for(empty_database)) as db:
-        measured, other = runs.create(db, experiment({"seed": [0, 1]}))[1]
+        measured, other = creation.create(db, experiment({"seed": [0, 1]}))[1]
         values = [{HELDOUT_ACCURACY: 0.5, LOSS: 3.0}, {HELDOUT_ACCURACY: 0.7}, {HELDOUT_ACCURACY: 0.6}]
         points.put(db, measured, [Points(attempt=1, at=0.0, step=n, values=dict(v)) for n, v in enumerate(values)])
     downgrade(empty_database, "0009")
@@ -94,7 +96,7 @@ def test_migration_0017_moves_all_points_into_chunks_a_few_rows_at_a_time(
     upgrade(empty_database)
     engine = engine_for(empty_database)
     with transaction(engine) as db:
-        many, few, none = runs.create(db, experiment({"seed": [0, 1, 2]}))[1]
+        many, few, none = creation.create(db, experiment({"seed": [0, 1, 2]}))[1]
     downgrade(empty_database, "0016")
     columns = {many: [*range(9_000), 50_000], few: [7]}
     with engine.begin() as connection:
@@ -149,7 +151,7 @@ def test_migration_0036_takes_the_times_that_are_stored(empty_database: str, exp
     begun = now() - timedelta(hours=1)
     ends = {State.DONE: begun + timedelta(seconds=90), State.FAILED: begun - timedelta(seconds=7152)}
     with transaction(engine_for(empty_database)) as db:
-        ids = runs.create(db, experiment({"seed": [0, 1]}))[1]
+        ids = creation.create(db, experiment({"seed": [0, 1]}))[1]
         for run_id, (new, end) in zip(ids, ends.items(), strict=True):
             run = db.get_one(Run, run_id)
             for state_on_the_way in (*TO_RUNNING, new):
@@ -168,7 +170,7 @@ def test_migration_0038_finds_where_stored_runs_diverged(empty_database: str, ex
     upgrade(empty_database)
     values = {0: [1.0, *[float("nan")] * 3], 1: [float("nan"), 1.0], 2: [1.0, *[float("inf")] * 300], 3: [1.0]}
     with transaction(engine_for(empty_database)) as db:
-        ids = runs.create(db, experiment({"seed": [0, 1, 2, 3]}))[1]
+        ids = creation.create(db, experiment({"seed": [0, 1, 2, 3]}))[1]
         for run_id, column in zip(ids, values.values(), strict=True):
             points.put(db, run_id, [Points(attempt=1, at=0.0, step=n, values={"x": x}) for n, x in enumerate(column)])
         last = db.get_one(Run, ids[3])
@@ -196,9 +198,9 @@ def test_migration_0041_carries_over_a_database_with_best_accuracies(
     }
     program = read_experiment({"name": "own", "base": {"kind": "program", "command": "true"}})
     with transaction(engine_for(empty_database)) as db:
-        engine, (first,) = runs.create(db, experiment())
-        other, (second,) = runs.create(db, program)
-        searched, (third,) = runs.create(db, experiment())
+        engine, (first,) = creation.create(db, experiment())
+        other, (second,) = creation.create(db, program)
+        searched, (third,) = creation.create(db, experiment())
         document = db.get_one(ExperimentRow, searched).spec
         change_column(db, searched, {**document, "search": search})
         for run_id in (first, second, third):

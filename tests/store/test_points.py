@@ -5,10 +5,11 @@ from sqlalchemy import Engine
 
 from contract.folder.bounds import MAX_SERIES
 from contract.folder.events import Points
-from store import experiments, runs
+from store import experiments
+from store.lifecycle import creation
 from store.metrics import curves, points
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.specs import Experiment
 
 pytestmark = pytest.mark.ring("quick")
@@ -21,7 +22,7 @@ def reported(step: int, **values: float | None) -> Points:
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": [0, 1]}))[1]
+        return creation.create(db, experiment({"seed": [0, 1]}))[1]
 
 
 def test_a_step_told_twice_keeps_the_later_value(engine: Engine, run_ids: list[int]) -> None:

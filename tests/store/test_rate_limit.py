@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine, update
 
 from store import rate_limit
-from store.call_tables import CallSlot
 from store.session import snapshot, transaction
+from store.tables.clusters import CallSlot
 
 SLOTS = range(12)
 

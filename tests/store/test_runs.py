@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.reason import StopSource
 from contract.lifecycle.state import State
 from store import runs
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 from store.transitions import apply_if_unchanged
 from tests.testing.specs import Experiment
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.ring("quick")
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": [0, 1, 2]}))[1]
+        return creation.create(db, experiment({"seed": [0, 1, 2]}))[1]
 
 
 def test_an_experiment_is_stored_with_a_queued_run_per_point(engine: Engine, run_ids: list[int]) -> None:

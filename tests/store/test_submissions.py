@@ -10,10 +10,12 @@ from sqlalchemy.orm import Session
 from contract.lifecycle.reason import SubmissionDeferred
 from contract.lifecycle.state import State
 from store import runs, submissions, transitions
+from store.lifecycle import creation
 from store.session import snapshot, transaction
 from store.submissions import Group, LiveJobs
-from store.tables import Experiment as Stored
-from store.tables import Move, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Move, Run
 from tests.testing.specs import Experiment, changed
 from tests.testing.stored_runs import move
 
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.ring("quick")
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": list(range(20))}))[1]
+        return creation.create(db, experiment({"seed": list(range(20))}))[1]
 
 
 def placed(db: Session, name: str, job_id: str) -> list[int]:
@@ -40,9 +42,9 @@ def test_runs_of_one_need_are_one_group_and_a_capped_experiment_has_its_own(
     engine: Engine, experiment: Experiment
 ) -> None:
     with transaction(engine) as db:
-        runs.create(db, experiment({"seed": [0, 1]}))
-        runs.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [2, 4]}))
-        capped, _ = runs.create(db, experiment({"seed": [0, 1, 2]}))
+        creation.create(db, experiment({"seed": [0, 1]}))
+        creation.create(db, experiment({"seed": [0, 1], "resources.ranks_per_node": [2, 4]}))
+        capped, _ = creation.create(db, experiment({"seed": [0, 1, 2]}))
         db.get_one(Stored, capped).max_parallel = 2
     with snapshot(engine) as db:
         groups = submissions.groups(db, "local")
@@ -122,7 +124,7 @@ def test_a_pack_gives_each_run_a_place_in_a_job_and_a_job_is_shared_while_anothe
     engine: Engine, experiment: Experiment
 ) -> None:
     with transaction(engine) as db:
-        packed, run_ids = runs.create(db, changed(experiment({"seed": list(range(5))}), pack=2))
+        packed, run_ids = creation.create(db, changed(experiment({"seed": list(range(5))}), pack=2))
         assert submissions.groups(db, "local") == [Group(db.get_one(Run, 1).need, 0, packed, None, None, 5, 2)]
         submissions.take(db, runs.queued(db, "local", 5), "packs", pack=2)
     with transaction(engine) as db:

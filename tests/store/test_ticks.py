@@ -6,7 +6,7 @@ from sqlalchemy import Engine, update
 
 from store import ticks
 from store.session import snapshot, transaction
-from store.tables import Tick
+from store.tables.service import Tick
 
 PERIODS_S = {"ingest": 1.0, "slow": 60.0}
 

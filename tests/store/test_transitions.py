@@ -7,8 +7,9 @@ from contract.lifecycle.job_end import EndKind, JobEnd
 from contract.lifecycle.reason import StopRequested
 from contract.lifecycle.state import State
 from store import runs, transitions
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Move, Run
+from store.tables.runs import Move, Run
 from tests.testing.specs import Experiment
 from tests.testing.stored_runs import current_job, move
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.ring("quick")
 @pytest.fixture
 def run_ids(engine: Engine, experiment: Experiment) -> list[int]:
     with transaction(engine) as db:
-        return runs.create(db, experiment({"seed": [0, 1, 2, 3, 4]}))[1]
+        return creation.create(db, experiment({"seed": [0, 1, 2, 3, 4]}))[1]
 
 
 def test_queued_runs_end_in_one_statement_oldest_first_and_each_with_its_move(

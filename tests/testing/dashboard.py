@@ -12,7 +12,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.seed_dashboard import grow
 from tests.testing.servers import answers, free_port, wait_for
 

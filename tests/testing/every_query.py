@@ -18,9 +18,12 @@ from scheduler.app import TICKS
 from scheduler.clusters.cluster import gone
 from scheduler.context import Context
 from store import runs
+from store.lifecycle import creation
 from store.metrics import points
 from store.session import transaction
-from store.tables import Cluster, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Run
 from tests.testing.clusters import Puppet
 from tests.testing.events import STARTED, report
 from tests.testing.runs import job_of, read
@@ -70,7 +73,7 @@ ABSENT = ("/artifacts/", "/search", "/views/", "/reports/", "/schedules/")  # th
 def run_every_tick(context: Context, specs: Sequence[Expanded], jobs: Puppet) -> list[int]:
     """Carry runs of these experiments through submission, training, a retry, a stop and several ends."""
     with transaction(context.engine) as db:
-        run_ids = [run_id for spec in specs for run_id in runs.create(db, spec)[1]]
+        run_ids = [run_id for spec in specs for run_id in creation.create(db, spec)[1]]
     _tick(context)
     active = list[int]()
     for _ in range(30):  # a launch has a time, in which a slow machine submits few runs

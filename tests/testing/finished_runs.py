@@ -11,7 +11,7 @@ from contract.spec.expanded import Expanded
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
-from store import runs
+from store.lifecycle import creation
 from store.session import transaction
 from tests.testing.events import STARTED, report
 from tests.testing.outputs import write_outputs
@@ -23,7 +23,7 @@ LOSSES = (1.0, 0.5, 0.25, 0.125)
 def create(context: Context, spec: Expanded, *, force: bool = False) -> list[int]:
     """Store an experiment; return its runs."""
     with transaction(context.engine) as db:
-        return runs.create(db, spec, force=force)[1]
+        return creation.create(db, spec, force=force)[1]
 
 
 def folder_of(context: Context, run_id: int) -> Path:

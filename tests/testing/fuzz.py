@@ -17,7 +17,7 @@ from contract.settings import Settings
 from migrations.commands import upgrade
 from store.metrics import points
 from store.session import engine_for, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, TOKEN, WITH_TOKEN
 from tests.testing.command import serving
 from tests.testing.servers import postgres

@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import Engine, update
 
 from scheduler.context import Context
-from store.mirror.table import MirrorCopy, StoreOutage
 from store.session import snapshot, transaction
-from store.tables import now
+from store.tables.base import now
+from store.tables.mirror import MirrorCopy, StoreOutage
 from tests.testing.finished_runs import create, finish, folder_of
 from tests.testing.object_store import FaultyStore
 from tests.testing.specs import small_experiment

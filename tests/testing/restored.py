@@ -10,9 +10,9 @@ from contract.folder.run_folder import RunFolder
 from scheduler.context import Context, Memory
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.mark import mark
-from store import runs
+from store.lifecycle import creation
 from store.session import engine_for, transaction
-from store.tables import now
+from store.tables.base import now
 from tests.testing.events import STARTED, report
 from tests.testing.runs import read
 from tests.testing.specs import Experiment, changed
@@ -31,7 +31,7 @@ def create(
     """Create an experiment, submit its runs and write a mark; return the ids of the experiment and its runs."""
     spec = changed(experiment({"seed": list(range(size))}, **base), name=name)
     with transaction(context.engine) as db:
-        made = runs.create(db, spec)
+        made = creation.create(db, spec)
     submit_queued(context)
     mark(context)
     return made

@@ -17,9 +17,11 @@ from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.poll import poll
 from store import jobs, runs, transitions
+from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.tables import Cluster, Job, Run
-from store.tables import Experiment as Stored
+from store.tables.clusters import Cluster
+from store.tables.experiments import Experiment as Stored
+from store.tables.runs import Job, Run
 from store.transitions import Transition
 from tests.testing.clusters import SLURM, Far
 from tests.testing.specs import Experiment
@@ -63,7 +65,7 @@ def create_runs(
 ) -> list[int]:
     """Create an experiment of `size` runs on Slurm; return their ids."""
     with transaction(context.engine) as db:
-        id_, run_ids = runs.create(db, experiment({"seed": list(range(size))}, resources=SLURM, **base))
+        id_, run_ids = creation.create(db, experiment({"seed": list(range(size))}, resources=SLURM, **base))
         db.get_one(Stored, id_).max_parallel = cap
     return run_ids
 

@@ -12,11 +12,11 @@ from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.search import search
-from store import runs
+from store.lifecycle import creation
 from store.search import searches
-from store.search.table import Search, Trial
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.searches import Search, Trial
 from tests.testing.events import STARTED, report
 from tests.testing.runs import move, read
 
@@ -36,7 +36,7 @@ def make(context: Context, *, base: dict[str, Any] | None = None, **change: Any)
     }
     spec = read_experiment({"name": "test", "base": run | (base or {}), "search": document | change})
     with transaction(context.engine) as db:
-        experiment_id, run_ids = runs.create(db, spec)
+        experiment_id, run_ids = creation.create(db, spec)
     assert run_ids == []
     return experiment_id
 

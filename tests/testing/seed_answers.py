@@ -25,9 +25,9 @@ from contract.metric_names import (
     UPDATE_S,
 )
 from contract.spec.expanded import Expanded
-from store import runs
+from store.lifecycle import creation
 from store.metrics import points
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, move
 
 EVALUATIONS, STEPS = 12, 40  # so many of a run are stored; a paper's run would have thousands
@@ -39,7 +39,7 @@ EASGD = {"original": 0.022, "async": 0.006, "hogwild": 0.005, "sync1": 0.013, "s
 
 def create(db: Session, spec: Expanded) -> tuple[int, list[Run]]:
     """Store the experiment; return its id and its queued runs."""
-    experiment, ids = runs.create(db, spec)
+    experiment, ids = creation.create(db, spec)
     return experiment, [db.get_one(Run, id_) for id_ in ids]
 
 

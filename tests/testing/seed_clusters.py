@@ -9,7 +9,9 @@ from sqlalchemy.orm import Session
 from contract.api.cluster_report import ClusterReport, Node, Partition, QueuedJob
 from contract.lifecycle.pending_reason import PendingReason
 from store import clusters
-from store.tables import Cluster, Job, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Job
 
 OTHERS = "bigbatch-000010-1"  # named as a job of this service, and none of it
 

@@ -37,10 +37,12 @@ from contract.metric_names import (
     UPDATE_S,
 )
 from contract.spec.expanded import Expanded, read_experiment
-from store import runs
+from store.lifecycle import creation
 from store.metrics import points
 from store.session import transaction
-from store.tables import Experiment, Job, Move, Restart, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Job, Move, Restart, Run
 from tests.testing.seed_clusters import report_clusters
 from tests.testing.specs import changed
 from tests.testing.stored_runs import add_job, current_job, end_attempt
@@ -207,7 +209,7 @@ def seed(engine: Engine, root: Path) -> dict[str, int]:
 
 
 def _created(db: Session, spec: Expanded) -> tuple[int, list[Run]]:
-    experiment, ids = runs.create(db, spec)
+    experiment, ids = creation.create(db, spec)
     db.query(Experiment).where(Experiment.id == experiment).one().created_at = now() - timedelta(minutes=50)
     return experiment, [db.get_one(Run, id_) for id_ in ids]
 

@@ -16,7 +16,9 @@ from contract.lifecycle.state import State
 from contract.metric_names import COMPUTE_S, EPOCH, HELDOUT_ACCURACY, IDLE_S, LOSS, TIME_PARTS
 from store import clusters
 from store.session import transaction
-from store.tables import Cluster, Move, Restart, Run, now
+from store.tables.base import now
+from store.tables.clusters import Cluster
+from store.tables.runs import Move, Restart, Run
 from tests.testing.seed_answers import create, store_points
 from tests.testing.seed_dashboard import spec
 from tests.testing.stored_runs import end_attempt, move

@@ -16,10 +16,10 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.failure import FailureKind
 from contract.lifecycle.state import State
 from contract.spec.expanded import Expanded, read_experiment
-from store import runs
+from store.lifecycle import creation
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, end_attempt, move
 
 RATES = (0.05, 0.1, 0.2, 0.4)
@@ -68,11 +68,11 @@ def sweep(name: str, rates: tuple[float, ...] = RATES, **changes: Any) -> Expand
 def seed_programs(engine: Engine, root: Path) -> dict[str, int]:
     """Store a sweep and a run of an unknown number of steps; return the ids that tests use."""
     with transaction(engine) as db:
-        open_end, (unknown,) = runs.create(db, sweep("until the loss is flat", (0.1,), steps=0))
+        open_end, (unknown,) = creation.create(db, sweep("until the loss is flat", (0.1,), steps=0))
         _advance(db, db.get_one(Run, unknown), 180)
-        long, (named,) = runs.create(db, sweep("a long name", (0.1,), steps=0))
+        long, (named,) = creation.create(db, sweep("a long name", (0.1,), steps=0))
         _advance(db, db.get_one(Run, named), 3, **{f"val/{LONG_NAME}": 0.5})
-        experiment, ids = runs.create(db, sweep("rates of our own script"))
+        experiment, ids = creation.create(db, sweep("rates of our own script"))
         done, running, failed, stopped = (db.get_one(Run, id_) for id_ in ids)
         _advance(db, done, 400)
         move(db, done, State.DONE)

@@ -8,7 +8,7 @@ from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from store.metrics import points
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.command import Site
 from tests.testing.stored_runs import TO_RUNNING
 from tests.testing.stored_runs import move as move_row

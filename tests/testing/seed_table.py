@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session
 
 from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.state import State
-from store.lifecycle.tags import ExperimentTag, RunTag
-from store.metrics.figures import Figure
 from store.run_table.spec_fields import add_experiment_fields, add_run_fields, base_of
 from store.session import transaction
-from store.tables import Experiment, Job, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment, ExperimentTag
+from store.tables.points import Figure
+from store.tables.runs import Job, Run, RunTag
 from tests.testing.seed_dashboard import spec
 
 OWNERS = ("ada", "grace", "edsger", "")

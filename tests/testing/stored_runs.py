@@ -8,7 +8,8 @@ from contract.lifecycle.exit_cause import ExitCause
 from contract.lifecycle.reason import FreeText, Reason
 from contract.lifecycle.state import ENDED, State
 from store import transitions
-from store.tables import Job, Run, now
+from store.tables.base import now
+from store.tables.runs import Job, Run
 from store.transitions import Transition
 
 TO_RUNNING = (State.SUBMITTING, State.PENDING, State.RUNNING)

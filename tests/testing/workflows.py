@@ -12,13 +12,13 @@ from contract.lifecycle.artifact import ArtifactKind
 from contract.lifecycle.state import State
 from contract.spec.expanded import Expanded, read_experiment
 from scheduler.context import Context
-from store import runs
 from store.artifacts.artifacts import insert_artifacts
+from store.lifecycle import creation
 from store.metrics.points import put
 from store.session import snapshot, transaction
 from store.steps import progress
 from store.steps.progress import StepProgress
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.stored_runs import TO_RUNNING, move
 
 CONTENT: dict[str, Any] = {"kind": ArtifactKind.FILE, "size_bytes": 1, "files": 1, "sha256": "0" * 64}
@@ -59,7 +59,7 @@ def workflow(*steps: dict[str, Any]) -> Expanded:
 def post_workflow(context: Context, *steps: dict[str, Any]) -> int:
     """Store a workflow; return the id of its experiment."""
     with transaction(context.engine) as db:
-        return runs.create(db, workflow(*steps))[0]
+        return creation.create(db, workflow(*steps))[0]
 
 
 def steps_of(context: Context, experiment_id: int = 1) -> dict[str, StepProgress]:

@@ -16,7 +16,8 @@ from contract.lifecycle.job_end import EndKind, JobEnd
 from contract.lifecycle.reason import Begun, JobEnded
 from store.lists import node_failures
 from store.session import transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import add_job, end_attempt
 

@@ -11,7 +11,7 @@ from contract.lifecycle.pending_reason import PendingReason
 from contract.lifecycle.state import State
 from store import clusters
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import current_job, move
 

@@ -12,7 +12,8 @@ from sqlalchemy import Engine, update
 from contract.folder.run_folder import RunFolder
 from contract.lifecycle.state import State
 from store.session import transaction
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 from tests.testing.stored_runs import move
 

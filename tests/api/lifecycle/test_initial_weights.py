@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from contract.folder.run_folder import RunFolder
 from store.session import transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.api import SPEC, post
 
 CHECKPOINT = "step-0000000044-attempt-1"

@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, update
 
 from contract.api.saved.reports import MAX_BLOCKS
-from store.saved.reports import Report, ReportBlockRow
 from store.session import transaction
-from store.tables import now
+from store.tables.base import now
+from store.tables.saved import Report, ReportBlockRow
 
 IMAGE = "data:image/svg+xml;base64," + base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'/>").decode()
 PICTURE = {

@@ -6,9 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, update
 
-from store.saved.views import SavedView
 from store.session import transaction
-from store.tables import now
+from store.tables.base import now
+from store.tables.saved import SavedView
 
 NEW = {"name": "failed runs", "page": "runs", "query": "where=state+%3D+failed"}
 

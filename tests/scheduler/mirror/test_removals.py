@@ -14,10 +14,10 @@ from scheduler.ticks.delete import delete
 from scheduler.ticks.mirror import mirror
 from scheduler.ticks.prune import prune
 from store.artifacts.artifacts import insert_artifacts, mark_removed
-from store.artifacts.table import Artifact
 from store.lifecycle import deletion
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.artifacts import Artifact
+from store.tables.runs import Run
 from tests.testing.finished_runs import create, folder_of
 from tests.testing.mirror import done, let_time_pass, objects, read_copy
 from tests.testing.object_store import FaultyStore

@@ -13,7 +13,7 @@ from scheduler.ticks.reuse import check_waiting_runs
 from store.artifacts import artifacts
 from store.mirror import outages
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.finished_runs import create, finish, folder_of
 from tests.testing.mirror import MODEL, done, place_of, read_copy
 from tests.testing.object_store import FaultyStore

@@ -19,7 +19,7 @@ from store.mirror import outages
 from store.mirror.manifest import WrongBytesError, read_file, read_manifest
 from store.mirror.object_store import ObjectStore, StoreError
 from store.session import snapshot
-from store.tables import now
+from store.tables.base import now
 from tests.testing.finished_runs import create, finish
 from tests.testing.mirror import done, let_time_pass, read_copy
 from tests.testing.object_store import BUCKET, KEY, SECRET, S3Server

@@ -10,9 +10,9 @@ from sqlalchemy import update
 from contract.api.notify.targets import NewTarget
 from contract.lifecycle.notification import TargetKind
 from scheduler.context import Context
-from store.notify.table import NotifyDelivery
 from store.notify.targets import add_target
 from store.session import snapshot, transaction
+from store.tables.notify import NotifyDelivery
 from tests.testing.receiver import SECRET, Receiver, serving
 
 

@@ -18,9 +18,9 @@ from scheduler.context import Context
 from scheduler.notify import deliver, webhook
 from scheduler.ticks.notify import notify
 from store.notify.deliveries import CLAIM, FIRST_WAIT, GIVE_UP_AFTER, LONGEST_WAIT, claim, settle
-from store.notify.table import NotifyDelivery, NotifyTarget
 from store.session import engine_for, snapshot, transaction
-from store.tables import now
+from store.tables.base import now
+from store.tables.notify import NotifyDelivery, NotifyTarget
 from tests.scheduler.notify.conftest import add_webhook, deliveries_of, make_due, make_older
 from tests.testing.receiver import Receiver, serving
 

@@ -16,13 +16,12 @@ from scheduler.notify.compare_curves import find_divergences
 from scheduler.notify.divergence import POINTS, leaves_band
 from scheduler.search.curve import Curve
 from scheduler.ticks.notify import notify
-from store import runs
-from store.lifecycle import deletion
+from store.lifecycle import creation, deletion
 from store.metrics.points import put_many
-from store.notify.divergences import Divergence
-from store.notify.table import Occurrence
 from store.session import snapshot, transaction
-from store.tables import Run, now
+from store.tables.base import now
+from store.tables.notify import Divergence, Occurrence
+from store.tables.runs import Run
 from tests.scheduler.notify.conftest import add_webhook
 from tests.testing.receiver import Receiver
 from tests.testing.runs import start_job
@@ -118,7 +117,7 @@ def make_group(context: Context, size: int, on: list[str] | None = None) -> list
     document = small_experiment({"seed": list(range(size))}).spec.model_dump(mode="json")
     rules = [{"target": "hook", "on": on}] if on else []
     with transaction(context.engine) as db:
-        _, ids = runs.create(db, read_experiment({**document, "notify": rules}))
+        _, ids = creation.create(db, read_experiment({**document, "notify": rules}))
         for run_id in ids:
             start_job(db, run_id)
     return ids

@@ -12,8 +12,8 @@ from contract.lifecycle.state import State
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.notify.bundle import make_messages
-from store.notify.table import Occurrence
 from store.session import engine_for, snapshot
+from store.tables.notify import Occurrence
 from tests.scheduler.notify.conftest import add_webhook, deliveries_of
 from tests.scheduler.notify.test_messages import end_run, make_experiment
 from tests.testing.faults import kill_points

@@ -20,14 +20,14 @@ from scheduler.notify.bundle import make_messages
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.ingest import ingest
 from scheduler.ticks.notify import notify
-from store import runs, transitions
-from store.lifecycle import going_on
+from store import transitions
+from store.lifecycle import creation, going_on
 from store.metrics.newest import MAX_LISTED
 from store.notify.occurrences import wanted_by
-from store.notify.table import NotifyDelivery, NotifyRule, Occurrence
 from store.search import searches
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.notify import NotifyDelivery, NotifyRule, Occurrence
+from store.tables.runs import Run
 from store.transitions import JobExit, Transition
 from tests.scheduler.notify.conftest import add_webhook, deliveries_of, make_older
 from tests.testing import searches as test_searches
@@ -48,7 +48,7 @@ def make_experiment(
     rules = [{"target": "hook", "on": on}] if on else []
     spec = read_experiment({**document, "notify": rules, "owner": owner})
     with transaction(context.engine) as db:
-        return runs.create(db, spec)[1]
+        return creation.create(db, spec)[1]
 
 
 def end_run(context: Context, run_id: int, state: State, **reason: Any) -> None:
@@ -210,7 +210,7 @@ def test_a_workflow_ends_with_its_last_step(worker: Context, receiver: Receiver)
     document = workflow(step("a"), step("b", needs=["a"])).spec.model_dump(mode="json")
     document["notify"] = [{"target": "hook", "on": ["end"]}]
     with transaction(worker.engine) as db:
-        runs.create(db, read_experiment(document))
+        creation.create(db, read_experiment(document))
     end_step_runs(worker, "a")
     plan(worker)
     notify(worker)
@@ -266,7 +266,7 @@ def test_eight_workers_make_one_message_of_each_occurrence(worker: Context, rece
 
 def test_a_deleted_target_leaves_no_rule_and_its_messages_are_given_up(worker: Context, receiver: Receiver) -> None:
     from store.notify import targets
-    from store.notify.table import NotifyTarget
+    from store.tables.notify import NotifyTarget
 
     target_id = add_webhook(worker, receiver)
     (run_id,) = make_experiment(worker, 1, on=["failure"])

@@ -17,9 +17,11 @@ from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.schedule import schedule
 from store.schedules import schedules
-from store.schedules.table import Schedule, ScheduleStart
 from store.session import engine_for, snapshot, transaction
-from store.tables import Experiment, Run, now
+from store.tables.base import now
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.schedules import Schedule, ScheduleStart
 from tests.testing.faults import kill_points
 from tests.testing.faults.kill_points import die_at, last_of_lines, watched
 from tests.testing.stored_runs import TO_RUNNING, move

@@ -17,7 +17,7 @@ from scheduler.ticks.search import search
 from store import runs
 from store.search import searches, usage
 from store.session import snapshot, transaction
-from store.tables import Job, Run
+from store.tables.runs import Job, Run
 from tests.testing.events import report
 from tests.testing.runs import move, read
 from tests.testing.searches import ask, begin_all, finish_all, leave, make, rows, stored_runs, train

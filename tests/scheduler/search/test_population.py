@@ -15,8 +15,8 @@ from contract.lifecycle.trial import EndCause, TrialStatus
 from scheduler.context import Context
 from scheduler.ticks.search import search
 from store.search import searches
-from store.search.table import Trial
-from store.tables import Run
+from store.tables.runs import Run
+from store.tables.searches import Trial
 from study.search.population import generation_of
 from tests.testing.searches import ask, finish_all, make, rows, stored_runs
 

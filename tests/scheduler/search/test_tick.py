@@ -16,7 +16,7 @@ from scheduler.ticks.search import search
 from store import experiments
 from store.search import searches
 from store.session import snapshot, transaction
-from store.tables import Run
+from store.tables.runs import Run
 from tests.testing.searches import finish_all, make, rows, stored_runs
 
 

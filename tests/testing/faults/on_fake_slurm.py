@@ -11,9 +11,8 @@ from sqlalchemy import update
 
 from lab import processes
 from lab.fake_slurm.state import ACTIVE, ClusterState, Job
-from store.call_tables import CallSlot, NoAnswer
 from store.session import engine_for, transaction
-from store.tables import Cluster
+from store.tables.clusters import CallSlot, Cluster, NoAnswer
 from tests.testing.fake_slurm import on_path
 from tests.testing.faults import light, truth
 from tests.testing.faults.audit import all_is_well, events

@@ -6,8 +6,8 @@ from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from contract.lifecycle.step import StepReason, StepState, step_reason_adapter
-from store.column_types import EnumText, ModelJson
-from store.tables import Table, now
+from store.tables.base import Table, now
+from store.tables.column_types import EnumText, ModelJson
 
 STEP_STATE, STEP_REASON = EnumText(StepState), ModelJson(step_reason_adapter)
 

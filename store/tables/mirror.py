@@ -6,8 +6,8 @@ from sqlalchemy import ColumnElement, Index, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
 from contract.lifecycle.artifact import CopyState
-from store.column_types import EnumText
-from store.tables import Table, now
+from store.tables.base import Table, now
+from store.tables.column_types import EnumText
 
 # one text for the index and for the queries, because SQLite uses such an index only for its very condition
 IS_OPEN: ColumnElement[bool] = literal_column("state IN ('waiting', 'removing')")

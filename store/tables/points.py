@@ -1,9 +1,9 @@
-"""The tables of points: series, their chunks (the lower layer) and their blocks of cells (the upper layer)."""
+"""The tables of points: series, their chunks (the lower layer) and blocks of cells (the upper layer), and figures."""
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from store.tables import Table
+from store.tables.base import Table
 
 
 class Series(Table):
@@ -42,3 +42,29 @@ class CellBlock(Table):
     level: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # 0: the finest cells
     block: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     data: Mapped[bytes]
+
+
+class Figure(Table):
+    """What the points of one series of a run sum up to, without the series of single ranks above 0 and of nodes."""
+
+    __tablename__ = "figures"
+    __table_args__ = (Index("ix_figures_run_id", "run_id"), {"sqlite_with_rowid": False})
+    name: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    last_step: Mapped[int]
+    last: Mapped[float | None]  # null: not a finite number
+    size: Mapped[int] = mapped_column(BigInteger)  # of the finite values, to which the others belong
+    least: Mapped[float | None]
+    most: Mapped[float | None]
+    mean: Mapped[float | None]
+    not_finite: Mapped[str | None]  # the last value where `last` is null: nan, inf or -inf
+    not_finite_from: Mapped[int | None]  # the first step after the last finite value
+
+
+class PointWriter(Table):
+    """A client that sends points of a run in numbered batches."""
+
+    __tablename__ = "point_writers"
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    stored: Mapped[int]  # number of the last batch

@@ -1,4 +1,4 @@
-"""The tables of notifications: targets, rules, occurrences that no message has yet, and deliveries."""
+"""The tables of notifications: targets, rules, occurrences that no message has yet, and deliveries; divergences."""
 
 from datetime import datetime
 from typing import Any
@@ -7,8 +7,8 @@ from sqlalchemy import JSON, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from contract.lifecycle.notification import DeliveryStatus, NotifyEvent, TargetKind
-from store.column_types import EnumText
-from store.tables import Table, now
+from store.tables.base import Table, now
+from store.tables.column_types import EnumText
 
 IS_WAITING = text("ended_at IS NULL")  # of a delivery: SQLite compares no parameter with an index's condition
 
@@ -78,3 +78,14 @@ class NotifyDelivery(Table):
     not_before: Mapped[datetime] = mapped_column(default=now)  # the next attempt is not made before
     ended_at: Mapped[datetime | None]
     error: Mapped[str | None]
+
+
+class Divergence(Table):
+    """A run that has left the band."""
+
+    __tablename__ = "divergences"
+    __table_args__ = {"sqlite_with_rowid": False}
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    name: Mapped[str]  # of the series
+    step: Mapped[int]
+    at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""The table of artifacts."""
+"""The tables of artifacts, and of the hashes of input files."""
 
 from datetime import datetime
 
@@ -6,8 +6,8 @@ from sqlalchemy import BigInteger, ColumnElement, ForeignKey, Index, literal_col
 from sqlalchemy.orm import Mapped, mapped_column
 
 from contract.lifecycle.artifact import ArtifactKind, RemovalCause
-from store.column_types import EnumText
-from store.tables import Table, now
+from store.tables.base import Table, now
+from store.tables.column_types import EnumText
 
 IS_THERE = text("removed_at IS NULL")
 # one text for the index and for the queries, because SQLite uses such an index only for its very condition

@@ -7,8 +7,8 @@ from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from contract.lifecycle.trial import EndCause, TrialStatus
-from store.column_types import EnumText
-from store.tables import Table, now
+from store.tables.base import Table, now
+from store.tables.column_types import EnumText
 
 IS_OPEN = text("ended_at IS NULL")
 

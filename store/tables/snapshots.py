@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger
 from sqlalchemy.orm import Mapped, mapped_column
 
-from store.tables import Table, now
+from store.tables.base import Table, now
 
 
 class Snapshot(Table):

@@ -3,7 +3,7 @@
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from store.tables import Table
+from store.tables.base import Table
 
 
 def insert_into(db: Session, table: type[Table]) -> "sqlite.Insert | postgresql.Insert":

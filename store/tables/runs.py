@@ -1,11 +1,11 @@
-"""The tables. Migrations follow them; a test fails when the two differ."""
+"""The tables of runs: runs, the jobs of their attempts, the history of their states, their tags and fields."""
 
 from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import JSON, BigInteger, ForeignKey, Index, MetaData, String, UniqueConstraint, and_, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy import JSON, BigInteger, ForeignKey, Index, UniqueConstraint, and_, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from contract.lifecycle.divergence import Diverged
 from contract.lifecycle.exit_cause import ExitCause
@@ -15,86 +15,27 @@ from contract.lifecycle.reason import Reason, StopSource, reason_adapter
 from contract.lifecycle.reuse import Reuse
 from contract.lifecycle.state import State
 from contract.lifecycle.unread import Unread
-from store import clock
-from store.column_types import EnumText, ModelJson, UtcDateTime
+from store.tables.base import Table, now
+from store.tables.column_types import ModelJson
+from store.tables.experiments import IS_ARCHIVED, IS_DELETED, RESTORABLE
 
 REASON = ModelJson(reason_adapter)
-UNREAD = ModelJson(TypeAdapter(Unread))
 JOB_END = ModelJson(TypeAdapter(JobEnd))
+UNREAD = ModelJson(TypeAdapter(Unread))
 DIVERGED = ModelJson(TypeAdapter(Diverged))
 HAS_POINTS, HAS_HISTORY = text("points_removed_at IS NULL"), text("history_removed_at IS NULL")  # of a run
-IS_ARCHIVED, IS_DELETED = text("archived_at IS NOT NULL"), text("deleted_at IS NOT NULL")
 HAS_CODE, OF_STEP, HAS_ENDED = text("code IS NOT NULL"), text("step_id IS NOT NULL"), text("ended_at IS NOT NULL")
-RESTORABLE: dict[str, Any] = {f"{db}_where": text("restorable_until IS NOT NULL") for db in ("sqlite", "postgresql")}
 HAS_REUSE, HAS_REUSE_KEY, IS_GIVEN_UP = (text(f"{one} IS NOT NULL") for one in ("reuse", "reuse_key", "given_up_at"))
 HAS_DIVERGED = text("diverged IS NOT NULL")
 IS_VISIBLE = text("deleted_at IS NULL AND archived_at IS NULL")
-
-
-def now() -> datetime:
-    """Return the present moment by the service's one clock."""
-    return clock.now()
-
-
-class Table(DeclarativeBase):
-    metadata = MetaData(
-        naming_convention={
-            "pk": "pk_%(table_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s",
-            "ix": "ix_%(table_name)s_%(column_0_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_name)s",
-        }
-    )
-    type_annotation_map = {
-        dict[str, Any]: JSON,
-        list[str]: JSON,
-        datetime: UtcDateTime,
-        State: EnumText(State),
-        ExitCause: EnumText(ExitCause),
-        PendingReason: EnumText(PendingReason),
-        StopSource: EnumText(StopSource),
-        Reuse: EnumText(Reuse),
-    }
-
-
-class Experiment(Table):
-    __tablename__ = "experiments"
-    __table_args__ = (
-        Index("ix_experiments_created_at", "created_at", "id"),
-        Index("ix_experiments_owner", "owner", "id"),
-        Index("ix_experiments_project", "project", "id"),
-        Index("ix_experiments_archived_at", "archived_at", sqlite_where=IS_ARCHIVED, postgresql_where=IS_ARCHIVED),
-        Index("ix_experiments_restorable_until", "restorable_until", **RESTORABLE),
-        Index("ix_experiments_deleted_at", "deleted_at", sqlite_where=IS_DELETED, postgresql_where=IS_DELETED),
-    )
-    id: Mapped[int] = mapped_column(primary_key=True)
-    # in the order of code points on both databases; PostgreSQL's default is the rules of a language
-    name: Mapped[str] = mapped_column(String().with_variant(String(collation="C"), "postgresql"), index=True)
-    description: Mapped[str] = mapped_column(default="")
-    spec: Mapped[dict[str, Any]]
-    max_parallel: Mapped[int | None]
-    pack: Mapped[int | None]  # so many of its runs share a job
-    key: Mapped[str | None] = mapped_column(index=True, unique=True)  # of the request: sent twice, done once
-    created_at: Mapped[datetime] = mapped_column(default=now)
-    notes: Mapped[str] = mapped_column(default="", server_default="")
-    owner: Mapped[str] = mapped_column(default="", server_default="")
-    project: Mapped[str] = mapped_column(default="", server_default="")
-    origin_id: Mapped[int | None]  # the experiment that it repeats or varies; that may be deleted since
-    added_points: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON)  # outside the grid of `spec`
-    objective: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))  # store/metrics/objectives.py
-    table_base: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # of a workflow: stands for `base` in the run table
-    archived_at: Mapped[datetime | None]  # lists hide it
-    deleted_at: Mapped[datetime | None]  # nothing shows it, and the tick `delete` removes it
-    restorable_until: Mapped[datetime | None]  # null once its removal may have begun
 
 
 class Run(Table):
     __tablename__ = "runs"
     __table_args__ = (
         UniqueConstraint("experiment_id", "number"),
-        Index(
-            "ix_runs_summary", "experiment_id", "state", "step", "steps", "objective_value", "deleted_at"
-        ),  # for lists
+        # for lists
+        Index("ix_runs_summary", "experiment_id", "state", "step", "steps", "objective_value", "deleted_at"),
         Index("ix_runs_visible", "id", sqlite_where=IS_VISIBLE, postgresql_where=IS_VISIBLE),  # counted for the table
         Index("ix_runs_restorable_until", "restorable_until", **RESTORABLE),
         Index("ix_runs_state", "state", "id"),  # in the order of lists
@@ -236,46 +177,19 @@ class Restart(Table):
     at: Mapped[datetime] = mapped_column(default=now)
 
 
-class Cluster(Table):
-    """The newest report of each cluster; the scheduler writes it, the API reads it."""
-
-    __tablename__ = "clusters"
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    asked_at: Mapped[datetime]
-    error: Mapped[str | None]
-    report: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    poll_after: Mapped[datetime | None]  # the next poll of its jobs comes after this moment
+class RunTag(Table):
+    __tablename__ = "run_tags"
+    __table_args__ = (Index("ix_run_tags_tag", "tag", "run_id"),)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    tag: Mapped[str] = mapped_column(primary_key=True)
 
 
-class Tick(Table):
-    """When each periodic task last succeeded, on any worker; the scheduler writes it, the API reads it."""
+class RunField(Table):
+    """A field in which a run differs from its experiment's base run; without a value: the run lacks the field."""
 
-    __tablename__ = "ticks"
-    name: Mapped[str] = mapped_column(primary_key=True)
-    period_s: Mapped[float]
-    succeeded_at: Mapped[datetime]
-    # sums over all workers since the service began
-    runs: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")  # completed
-    failures: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    seconds: Mapped[float] = mapped_column(default=0.0, server_default="0")  # of the completed runs
-    reports: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")  # of `ingest`: new parts of files
-    lag_s: Mapped[float] = mapped_column(default=0.0, server_default="0")  # ages of their first points when stored
-
-
-class SubmitLimit(Table):
-    """What refusals and accepted submissions show of the number of jobs that a cluster admits in one queue.
-
-    A queue whose jobs were never refused has no row. The counts are of this service's jobs and array tasks.
-    """
-
-    __tablename__ = "submit_limits"
-    cluster: Mapped[str] = mapped_column(primary_key=True)
-    queue: Mapped[str] = mapped_column(primary_key=True)
-    accepted: Mapped[int] = mapped_column(default=0)  # the largest number at once that the cluster admitted
-    refused: Mapped[int | None]  # the smallest number that the cluster refused
-    refusals: Mapped[int] = mapped_column(default=0)  # in a row
-    held_until: Mapped[datetime | None]  # nothing is submitted before
-    probe_at: Mapped[datetime | None]  # from then on one submission may exceed `accepted`
-    accepted_at: Mapped[datetime | None]  # the last accepted submission
-    message: Mapped[str] = mapped_column(default="")  # of the last refusal, the cluster's own
-    leaves_s: Mapped[float | None]  # for so long a job counts after its run has ended; None: not known
+    __tablename__ = "run_fields"
+    __table_args__ = (Index("ix_run_fields_run_id", "run_id"), {"sqlite_with_rowid": False})
+    path: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), primary_key=True, autoincrement=False)
+    number: Mapped[float | None]
+    text: Mapped[str | None]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
-from store.tables import Run
+from store.tables.runs import Run
 
 
 class Holder(NamedTuple):

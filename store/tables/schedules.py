@@ -7,8 +7,8 @@ from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from contract.lifecycle.schedule import Missed, Overlap, StartStatus
-from store.column_types import EnumText
-from store.tables import Table, now
+from store.tables.base import Table, now
+from store.tables.column_types import EnumText
 
 IS_GOING = text("paused_at IS NULL")
 

@@ -15,9 +15,10 @@ from contract.spec.steps.step import StepSpec, with_objective
 from contract.spec.steps.types import ABSENT, field_of
 from store.lifecycle import added_points
 from store.lifecycle.new_runs import StepPoints, insert_runs_of_steps
-from store.steps.table import Step, StepCode
 from store.steps.transitions import StepChange, lock_steps, move_steps, record_created
-from store.tables import Experiment, Run
+from store.tables.experiments import Experiment
+from store.tables.runs import Run
+from store.tables.steps import Step, StepCode
 
 
 class TooManyRunsError(ValueError):
