@@ -5,7 +5,7 @@ import { layoutHosts, messagePath } from "@/features/collectives/plan/layout";
 import { type Operation, promisedChunks } from "@/features/collectives/operation/operations";
 import { roundText } from "@/features/collectives/plan/roundText";
 import { chunkShares, averageShares } from "@/features/collectives/plan/chunkShares";
-import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { formatBytes, formatSeconds } from "@/shared/format/number";
 import type { PlanView, PriceView } from "@/shared/api/types";
 import { openPage } from "./testing/openPage";
 import { Service } from "./testing/service";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commandText } from "@/shared/program/commandText";
+import { commandText } from "@/shared/format/command";
 import { aProgram } from "./testing/service";
 
 test.each([

@@ -1,7 +1,7 @@
 /** The frame of the dashboard and its routes. */
 import { useEffect, useRef } from "react";
 import { Link, Route, Switch, useLocation } from "wouter";
-import { UndoBanner } from "@/shared/lifecycle/undo/UndoBanner";
+import { UndoBanner } from "@/shared/lifecycle/UndoBanner";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import styles from "./App.module.css";
 import { ConnectionBanner } from "./ConnectionBanner";

@@ -1,6 +1,6 @@
 /** A banner while the service does not answer; meanwhile the page shows its last data. */
 import { useOutage } from "@/shared/api/connection";
-import { SignInButton } from "@/shared/messages/SignInButton";
+import { SignInButton } from "@/shared/messages/QueryStatus";
 import styles from "./ConnectionBanner.module.css";
 
 export function ConnectionBanner() {

@@ -2,8 +2,7 @@
 import { Link, Redirect } from "wouter";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { shownAddress } from "@/shared/views/addresses";
-import { useChangeView, useView } from "@/shared/views/api/useViews";
+import { shownAddress, useChangeView, useView } from "@/shared/views/views";
 
 export function OpenView({ id }: { id: number }) {
   const { data, error } = useView(id);

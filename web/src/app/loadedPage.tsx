@@ -1,7 +1,7 @@
 /** A page whose code is a file of its own: it shows at once when its code is there, else when it has come. */
 import { type ComponentType, useEffect, useState } from "react";
 import { EmptyState } from "@/shared/messages/EmptyState";
-import { Loading } from "@/shared/messages/Loading";
+import { Loading } from "@/shared/messages/QueryStatus";
 
 export interface LoadedPage<Props> {
   Page: ComponentType<Props>;

@@ -1,7 +1,7 @@
 import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { systemOf } from "@/shared/series/system";
+import { systemOf } from "@/shared/series/names";
 import { bucketedSeries } from "../testing/curves";
 import { aRunDetail, Service } from "../testing/service";
 import { openPage } from "../testing/openPage";

@@ -2,9 +2,8 @@ import uPlot from "uplot";
 import { expect, test } from "vitest";
 import { formatTick } from "@/shared/format/number";
 import { tickTexts, widthOf } from "@/shared/format/ticks";
-import { fullX } from "@/shared/plot/fullX";
+import { fullX, type View } from "@/shared/plot/view";
 import { optionsFor } from "@/shared/plot/options";
-import type { View } from "@/shared/plot/view";
 
 test("half of the widest tick of the x axis fits to the right of its end", () => {
   const view: View = { lines: [], aligned: { x: [0, 100_000], ys: [] }, tick: formatTick };

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { moved, type Range, scaled } from "@/shared/plot/zoom/range";
-import { settled } from "@/shared/plot/zoom/settled";
+import { moved, type Range, scaled, settled } from "@/shared/plot/zoom";
 
 const FULL: Range = [0, 1000];
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearestIndex } from "@/shared/plot/hover";
+import { nearestIndex } from "@/shared/plot/options";
 import { resultRange, robustRange } from "@/shared/plot/yRange";
 
 const curve = (from: number, to: number) =>

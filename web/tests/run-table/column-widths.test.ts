@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TableRow } from "@/shared/api/types";
 import { columnWidths, FIRST_WIDTH } from "@/shared/run-table/columnWidths";
-import type { RunTableData } from "@/shared/run-table/api/useRunTable";
+import type { RunTableData } from "@/shared/run-table/useRunTable";
 
 const CELLS = ["short", "a text of thirty characters ..", "x".repeat(500)];
 const DATA = {

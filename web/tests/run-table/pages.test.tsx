@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { renderHook, waitFor } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { expect, test } from "vitest";
-import { useRunTable } from "@/shared/run-table/api/useRunTable";
+import { useRunTable } from "@/shared/run-table/useRunTable";
 import { aRun, Service } from "../testing/service";
 
 const ASKED = { where: "", q: "", sort: "", columns: ["lr", "batch"], archived: false, skipUnknown: true };

@@ -5,8 +5,7 @@ import { useClusters } from "@/features/clusters/api/useClusters";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import { toggleTheme } from "@/shared/theme/theme";
-import { shownAddress } from "@/shared/views/addresses";
-import { useViews } from "@/shared/views/api/useViews";
+import { shownAddress, useViews } from "@/shared/views/views";
 
 export interface Entry {
   kind: string; // "page", "run"

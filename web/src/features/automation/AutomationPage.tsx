@@ -1,6 +1,5 @@
 /** What happens by itself: schedules, and where messages go. */
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { SchedulesPanel } from "./schedules/SchedulesPanel";
 import { TargetsPanel } from "./targets/TargetsPanel";
 

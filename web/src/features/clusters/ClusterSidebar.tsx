@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { useClusters } from "./api/useClusters";
 import { ClusterError } from "./ClusterError";
 import { clusterName } from "./clusterName";

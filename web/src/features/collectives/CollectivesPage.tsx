@@ -1,15 +1,13 @@
 /** The page of the collectives: the price of each collective on a network, and its plan, round by round. */
-import { pluralize } from "@/shared/format/number";
-import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { formatBytes, formatSeconds, pluralize } from "@/shared/format/number";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { MAX_DRAWN_RANKS, usePlan } from "./api/usePlan";
 import { usePrices } from "./api/usePrices";
 import styles from "./CollectivesPage.module.css";
-import { type Collective, keyOf } from "@/shared/collectives/names";
+import { type Collective, keyOf } from "@/shared/format/collectives";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
 import { NetworkForm } from "./network/NetworkForm";
 import { type Network, useNetwork } from "./network/useNetwork";

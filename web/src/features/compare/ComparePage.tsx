@@ -1,13 +1,12 @@
 /** The page that compares chosen runs of any experiments: curves, pictures of figures, best values, differences. */
 import type { RunComparison } from "@/shared/api/types";
-import { errorText } from "@/shared/messages/errorText";
+import { errorText } from "@/shared/api/client";
 import { useLive } from "@/shared/live/useLive";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { pluralize } from "@/shared/format/number";
-import { MOST_COMPARED } from "@/shared/run-table/compareAddress";
+import { MOST_COMPARED } from "@/shared/run-table/addresses";
 import { hasEnded } from "@/shared/state/state";
 import { ViewsMenu } from "@/shared/views/ViewsMenu";
 import { useChosenRuns } from "./api/useChosenRuns";

@@ -2,14 +2,13 @@
 import type { DeletionView } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { formatAge, formatClock, formatMoment } from "@/shared/format/time";
-import { useRestore } from "@/shared/lifecycle/api/useRestore";
+import { useRestore } from "@/shared/lifecycle/deletions";
 import { EmptyState } from "@/shared/messages/EmptyState";
-import { errorText } from "@/shared/messages/errorText";
+import { errorText } from "@/shared/api/client";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { useNow } from "@/shared/page/useNow";
-import { useTitle } from "@/shared/page/useTitle";
+import { useNow } from "@/shared/api/clock";
 import { useDeletions } from "./api/useDeletions";
 
 export function DeletionsPage() {

@@ -4,7 +4,7 @@ import { formatCount } from "@/shared/format/number";
 import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
-import { useTitle } from "@/shared/page/useTitle";
+import { useTitle } from "@/shared/page/PageHeader";
 import { hasEnded } from "@/shared/state/state";
 import { useExperiments } from "./api/useExperiments";
 import styles from "./ExperimentList.module.css";

@@ -1,12 +1,12 @@
 /** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
+import { CheckpointAdvice } from "@/shared/messages/CheckpointAdvice";
 import { pluralize } from "@/shared/format/number";
 import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { Announcement } from "@/shared/page/Announcement";
-import { useTitle } from "@/shared/page/useTitle";
+import { useTitle } from "@/shared/page/PageHeader";
 import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
 import { keySeries, withFirst } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";

@@ -1,8 +1,7 @@
 /** The page of the planner: memory, batch, ranks, time and cost of a training job before it runs. */
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { useTrainingPlan } from "./api/useTrainingPlan";
 import { PlanForm } from "./form/PlanForm";
 import { requestOf, usePlanInputs } from "./form/usePlanInputs";

@@ -1,8 +1,8 @@
 /** The table of a report's runs, with their figures of today. */
 import { usePollInterval } from "@/shared/api/polling";
 import type { ReportDetail } from "@/shared/api/types";
-import { useNow } from "@/shared/page/useNow";
-import { useFieldNames } from "@/shared/run-table/api/useFieldNames";
+import { useNow } from "@/shared/api/clock";
+import { useFieldNames } from "@/shared/run-table/useFieldNames";
 import { columnOf, RunLink } from "@/shared/run-table/cells";
 import { isKnown } from "@/shared/run-table/columns";
 import { RunTable } from "@/shared/run-table/RunTable";

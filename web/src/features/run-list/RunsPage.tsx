@@ -5,15 +5,14 @@ import type { FieldName, TablePage } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
 import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useNow } from "@/shared/page/useNow";
-import { useTitle } from "@/shared/page/useTitle";
-import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
-import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
-import { useFieldNames } from "@/shared/run-table/api/useFieldNames";
-import type { Asked } from "@/shared/run-table/api/useRunTable";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
+import { useNow } from "@/shared/api/clock";
+import { ExportMenu } from "@/shared/run-table/ExportMenu";
+import { SelectionBar } from "@/shared/run-table/SelectionBar";
+import { useFieldNames } from "@/shared/run-table/useFieldNames";
+import type { Asked } from "@/shared/run-table/useRunTable";
 import { columnOf, RunLink } from "@/shared/run-table/cells";
-import { ColumnMenu } from "@/shared/run-table/ColumnMenu";
+import { ColumnMenu, GroupMenu } from "./FieldMenu";
 import {
   columnsOfRows,
   defaultColumns,
@@ -22,13 +21,12 @@ import {
   metricOf,
   nextSort,
 } from "@/shared/run-table/columns";
-import { QueryField } from "@/shared/run-table/query/QueryField";
+import { QueryField } from "./QueryField";
 import { RunTable } from "@/shared/run-table/RunTable";
 import { type RowSelection, useRowSelection } from "@/shared/run-table/useRowSelection";
-import { type TableState, useTableState } from "@/shared/run-table/useTableState";
+import { type TableState, useTableState } from "./useTableState";
 import { ViewsMenu } from "@/shared/views/ViewsMenu";
 import type { AskedGroups } from "./groups/api/useRunGroups";
-import { GroupMenu } from "./groups/GroupMenu";
 import { GroupTable } from "./groups/GroupTable";
 import styles from "./RunsPage.module.css";
 import { useFirstAnswer } from "./useFirstAnswer";

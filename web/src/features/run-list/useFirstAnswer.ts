@@ -1,7 +1,7 @@
 /** What the page itself needs of the answer that its table of runs or of groups gets: the error, and the known columns. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { TablePage } from "@/shared/api/types";
-import { type Asked, rowsQuery } from "@/shared/run-table/api/useRunTable";
+import { type Asked, rowsQuery } from "@/shared/run-table/useRunTable";
 import { type AskedGroups, useRunGroups } from "./groups/api/useRunGroups";
 
 interface FirstAnswer {

@@ -1,16 +1,15 @@
 /** The page of a run: state, metrics, history, curves, time split, spec and log. */
 import type { RunDetail } from "@/shared/api/types";
-import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
-import { useZoom } from "@/shared/curves/zoomAddress";
+import { CheckpointAdvice } from "@/shared/messages/CheckpointAdvice";
+import { useZoom } from "@/shared/curves/view";
 import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { classNames } from "@/shared/page/classNames";
-import { useTitle } from "@/shared/page/useTitle";
+import { useTitle } from "@/shared/page/PageHeader";
 import { formatCount } from "@/shared/format/number";
 import { AddToReport } from "@/shared/reports/AddToReport";
-import { stepShare } from "@/shared/state/progress";
-import { hasEnded } from "@/shared/state/state";
+import { hasEnded, stepShare } from "@/shared/state/state";
 import { usePlace } from "./api/usePlace";
 import { type Points, usePoints } from "./api/usePoints";
 import { useAllSeries } from "./api/useAllSeries";

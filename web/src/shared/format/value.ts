@@ -66,3 +66,8 @@ export function valuesText(values: Record<string, unknown>): string {
     .map(([path, value]) => `${names.get(path) ?? path} ${valueText(shortened(value))}`)
     .join(", ");
 }
+
+/** Return an object's own value of a name; undefined without one. */
+export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { ScheduleDetail } from "@/shared/api/types";
 import { formatClock, formatMoment } from "@/shared/format/time";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { StateMark } from "@/shared/state/StateMark";
 import { useSchedule } from "../api/useSchedules";
 import styles from "./SchedulesPanel.module.css";

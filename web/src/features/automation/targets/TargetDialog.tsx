@@ -4,7 +4,7 @@ import { ApiError } from "@/shared/api/client";
 import { Choice } from "@/shared/controls/Choice";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
-import { type TargetKind, useAddTarget } from "@/shared/notify/api/useNotify";
+import { type TargetKind, useAddTarget } from "@/shared/notify/useNotify";
 import { newSecret } from "./secret";
 import styles from "./TargetDialog.module.css";
 

@@ -5,11 +5,11 @@ import { DeleteButton } from "@/shared/dialog/DeleteButton";
 import { formatAge } from "@/shared/format/time";
 import { pluralize } from "@/shared/format/number";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { useDeliveries, useRemoveTarget, useSendTest, useTargets } from "@/shared/notify/api/useNotify";
+import { useDeliveries, useRemoveTarget, useSendTest, useTargets } from "@/shared/notify/useNotify";
 import { DeliveryList } from "@/shared/notify/DeliveryList";
 import { classNames } from "@/shared/page/classNames";
-import { useNow } from "@/shared/page/useNow";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { useNow } from "@/shared/api/clock";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { TargetDialog } from "./TargetDialog";
 import styles from "./TargetsPanel.module.css";
 

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { NodeFailureReport } from "@/shared/api/types";
 import { formatCount, pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { ClusterTable } from "./ClusterTable";
 import styles from "./NodeFailureTable.module.css";
 

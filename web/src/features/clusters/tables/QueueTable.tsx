@@ -4,7 +4,7 @@ import type { ClusterView } from "@/shared/api/types";
 import { ordinal, pluralize } from "@/shared/format/number";
 import { formatClock, formatMoment } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { ClusterTable } from "./ClusterTable";
 import styles from "./QueueTable.module.css";
 

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { type Collective, shapeParameters } from "@/shared/collectives/names";
+import { type Collective, shapeParameters } from "@/shared/format/collectives";
 import type { Network } from "../network/useNetwork";
 import type { Operation } from "../operation/operations";
 

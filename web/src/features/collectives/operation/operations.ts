@@ -1,6 +1,6 @@
 /** The operations that have plans: their names, what they promise, and how each algorithm carries them out. */
 import type { PlanView } from "@/shared/api/types";
-import { type Collective, nameOf, sourceOf } from "@/shared/collectives/names";
+import { type Collective, nameOf, sourceOf } from "@/shared/format/collectives";
 
 export type Operation = PlanView["operation"];
 

@@ -1,7 +1,7 @@
 /** The player of a plan: the diagram of a round, its description and the controls. */
 import type { PlanView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
-import { shapeOf } from "@/shared/collectives/names";
+import { shapeOf } from "@/shared/format/collectives";
 import { algorithmName, algorithmSource } from "../operation/operations";
 import { PlanDiagram } from "./PlanDiagram";
 import { PlanLegend } from "./PlanLegend";

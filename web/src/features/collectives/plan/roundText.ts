@@ -1,7 +1,6 @@
 /** A round of a plan in words. */
 import type { PlanView } from "@/shared/api/types";
-import { pluralize } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, pluralize } from "@/shared/format/number";
 import { OPERATIONS } from "../operation/operations";
 
 /** Return what happens in round `at` of the plan, from 1; 0 is the time before the first round. */

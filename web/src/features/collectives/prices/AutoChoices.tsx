@@ -1,7 +1,7 @@
 /** The collective that `auto` chooses on this network for each size. */
 import type { PriceList } from "@/shared/api/types";
-import { formatBytes } from "@/shared/format/quantities";
-import { nameOf, shapeOf } from "@/shared/collectives/names";
+import { formatBytes } from "@/shared/format/number";
+import { nameOf, shapeOf } from "@/shared/format/collectives";
 
 export function AutoChoices({ choices }: { choices: PriceList["auto"] }) {
   const texts = choices.flatMap(({ from_bytes, collective }, index) => {

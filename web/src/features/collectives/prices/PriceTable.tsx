@@ -1,11 +1,10 @@
 /** The table of prices, the cheapest collective first; a click on a row draws its plan. */
 import type { CSSProperties } from "react";
 import type { PriceList, PriceView } from "@/shared/api/types";
-import { formatCount, formatNumber } from "@/shared/format/number";
-import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { formatBytes, formatCount, formatNumber, formatSeconds } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { keyOf, shapeOf } from "@/shared/collectives/names";
+import { keyOf, shapeOf } from "@/shared/format/collectives";
 import { algorithmName, type Operation } from "../operation/operations";
 import styles from "./PriceTable.module.css";
 

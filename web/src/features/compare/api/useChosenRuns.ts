@@ -1,8 +1,8 @@
 /** The ids of the compared runs: those of the address, or those of its query. */
 import { useQuery } from "@tanstack/react-query";
 import { keys } from "@/shared/api/keys";
-import { type Asked, fetchRows } from "@/shared/run-table/api/useRunTable";
-import { MOST_COMPARED } from "@/shared/run-table/compareAddress";
+import { type Asked, fetchRows } from "@/shared/run-table/useRunTable";
+import { MOST_COMPARED } from "@/shared/run-table/addresses";
 import type { CompareState } from "../state/useCompareState";
 
 interface ChosenRuns {

@@ -3,8 +3,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { keys } from "@/shared/api/keys";
 import { usePollInterval } from "@/shared/api/polling";
 import type { TablePage } from "@/shared/api/types";
-import { type Asked, fetchRows } from "@/shared/run-table/api/useRunTable";
-import { MOST_COMPARED } from "@/shared/run-table/compareAddress";
+import { type Asked, fetchRows } from "@/shared/run-table/useRunTable";
+import { MOST_COMPARED } from "@/shared/run-table/addresses";
 import { hasEnded } from "@/shared/state/state";
 import { RunData } from "../groups/runData";
 

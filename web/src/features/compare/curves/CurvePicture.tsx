@@ -3,7 +3,7 @@ import { memo, useId, useMemo, useState } from "react";
 import { formatNumber, formatTick } from "@/shared/format/number";
 import { type Tick, tickTexts, widthOf } from "@/shared/format/ticks";
 import { formatDuration } from "@/shared/format/time";
-import { startOfX } from "@/shared/plot/fullX";
+import { startOfX } from "@/shared/plot/view";
 import type { Position } from "@/shared/plot/scales";
 import { type Axis, axisOf, type Extent, extentOf, timeUnit } from "@/shared/frame/axis";
 import { Explorable } from "@/shared/frame/Explorable";

@@ -1,6 +1,6 @@
 /** The zoom of a picture's x axis: a range that the pointer draws and moves, and keys as well. */
 import type { Axis, Extent } from "@/shared/frame/axis";
-import { moved, type Range, rounded, scaled } from "@/shared/plot/zoom/range";
+import { moved, type Range, rounded, scaled } from "@/shared/plot/zoom";
 
 const LEAST_PX = 8; // a shorter drag is a click
 

@@ -1,7 +1,6 @@
 /** The groups in their colors: the pointer on one highlights it, a click hides or shows it. */
 import { useState } from "react";
-import { LegendEntry } from "@/shared/plot/legend/LegendEntry";
-import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
+import { LegendEntry, LineSwatch } from "@/shared/plot/Legend";
 import { classNames } from "@/shared/page/classNames";
 import type { RunGroup } from "./groups";
 import styles from "./GroupLegend.module.css";

@@ -3,7 +3,7 @@ import type { RunComparison } from "@/shared/api/types";
 import type { ChoiceOption } from "@/shared/controls/Choice";
 import { keySeries } from "@/shared/series/keySeries";
 import { metricOf, titleOf } from "@/shared/run-table/columns";
-import { plainName, quotedName } from "@/shared/run-table/query/completion";
+import { plainName, quotedName } from "@/shared/run-table/completion";
 
 export const FIGURES = ["best", "last", "mean", "min", "max"] as const;
 export type Figure = (typeof FIGURES)[number];

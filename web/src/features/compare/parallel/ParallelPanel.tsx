@@ -1,5 +1,5 @@
 /** A panel of parallel coordinates: an axis for each field, a line for each run. */
-import { BOTTOM, ParallelPicture, TOP } from "@/shared/parallel/ParallelPicture";
+import { BOTTOM, ParallelPicture, TOP } from "@/shared/frame/ParallelPicture";
 import { fieldTitle, groupFields, numberFields } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";
 import type { PanelProps } from "../panels/compared";

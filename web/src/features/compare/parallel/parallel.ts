@@ -1,6 +1,6 @@
 /** The axes of parallel coordinates: fields of the runs, each with numbers or with words. */
 import type { RunComparison } from "@/shared/api/types";
-import { valueAxis } from "@/shared/parallel/valueAxis";
+import { valueAxis } from "@/shared/frame/valueAxis";
 import { figureOf, labelFields, metricNames } from "../groups/fields";
 import type { RunData } from "../groups/runData";
 import type { Panel } from "../state/panels";

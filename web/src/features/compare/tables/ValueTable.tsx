@@ -7,7 +7,7 @@ import { saveText } from "@/shared/files/save";
 import { MISSING } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
+import { LineSwatch } from "@/shared/plot/Legend";
 import { seriesKind, titleInText } from "@/shared/series/catalog";
 import { figureOf, isBetterWhenHigher, metricNames } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";

@@ -4,7 +4,7 @@ import { ApiError } from "@/shared/api/client";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useLabels } from "@/shared/lifecycle/changes";
 
 const FIELDS = [
   ["name", "Name"],

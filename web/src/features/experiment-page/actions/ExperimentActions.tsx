@@ -5,7 +5,7 @@ import type { ExperimentDetail } from "@/shared/api/types";
 import { Menu, type MenuItem } from "@/shared/controls/Menu";
 import { StopButton } from "@/shared/dialog/StopButton";
 import { pluralize } from "@/shared/format/number";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useLabels } from "@/shared/lifecycle/changes";
 import { Outcome } from "@/shared/lifecycle/Outcome";
 import { RetryButton } from "@/shared/lifecycle/RetryButton";
 import { hasEnded } from "@/shared/state/state";

@@ -1,7 +1,7 @@
 /** The dialog that adds runs to an experiment: further values of its axes, and points outside its grid. */
 import { useState } from "react";
 import { ApiError } from "@/shared/api/client";
-import { ownValue } from "@/shared/api/own";
+import { ownValue } from "@/shared/format/value";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";

@@ -1,7 +1,7 @@
 /** Values of axes and points as a reader types them. */
 import type { ExperimentDetail } from "@/shared/api/types";
 
-import { ownValue } from "@/shared/api/own";
+import { ownValue } from "@/shared/format/value";
 
 export const POINT = " point"; // no axis has this name
 

@@ -1,6 +1,6 @@
 /** The reader's choices for the overlaid curves, which the address of the page holds: a link shows the same picture. */
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { changeAxis } from "@/shared/curves/axisAddress";
+import { changeAxis } from "@/shared/curves/view";
 import { readAxis, type XAxis } from "@/shared/curves/xAxis";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { chartSeries, HELDOUT_ACCURACY, LOSS, seriesKind, type SeriesKind } from "@/shared/series/catalog";

@@ -3,13 +3,7 @@ import { Link } from "wouter";
 import type { NotifyRule, NotifyTarget } from "@/shared/api/types";
 import { Dialog } from "@/shared/dialog/Dialog";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import {
-  useDeliveries,
-  useRemoveRule,
-  useRules,
-  useSendTest,
-  useTargets,
-} from "@/shared/notify/api/useNotify";
+import { useDeliveries, useRemoveRule, useRules, useSendTest, useTargets } from "@/shared/notify/useNotify";
 import { DeliveryList } from "@/shared/notify/DeliveryList";
 import { EVENTS } from "@/shared/notify/events";
 import styles from "./NotifyDialog.module.css";

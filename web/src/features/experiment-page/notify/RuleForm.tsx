@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { NotifyEvent, NotifyTarget } from "@/shared/api/types";
 import { Choice } from "@/shared/controls/Choice";
-import { useAddRule } from "@/shared/notify/api/useNotify";
+import { useAddRule } from "@/shared/notify/useNotify";
 import { ALL_EVENTS, EVENTS } from "@/shared/notify/events";
 import styles from "./NotifyDialog.module.css";
 

@@ -1,11 +1,11 @@
 /** The table of mean and deviation over the seeds of an experiment, of the runs that are done. */
-import { ownValue } from "@/shared/api/own";
+import { ownValue } from "@/shared/format/value";
 import type { RunView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { LOSS, seriesKind } from "@/shared/series/catalog";
-import { isColumnOf, type Objective, objectiveTitle } from "@/shared/series/objective";
+import { isColumnOf, type Objective, objectiveTitle } from "../objective";
 import type { Axis } from "../axes";
 import styles from "./RunTable.module.css";
 import { type Group, groupRuns, repeatedAxis, type Spread, spreadOf } from "./spread";

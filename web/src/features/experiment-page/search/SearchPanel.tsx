@@ -2,10 +2,10 @@
 import type { SearchDetail } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { valuesText } from "@/shared/format/value";
-import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
+import { useRefresh } from "@/shared/lifecycle/changes";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { titleInText } from "@/shared/series/catalog";
 import { useSearch } from "../api/useSearch";
 import { BestPicture } from "./BestPicture";

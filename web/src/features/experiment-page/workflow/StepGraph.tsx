@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { StepGraph as Graph, StepView } from "@/shared/api/types";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { useWidth } from "@/shared/page/useWidth";
 import { layoutSteps, type PlacedEdge } from "./layout";
 import styles from "./StepGraph.module.css";

@@ -5,7 +5,7 @@ import { formatRoughly, secondsBetween } from "@/shared/format/time";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
 import { classNames } from "@/shared/page/classNames";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { hasEnded } from "@/shared/state/state";
 import { useSteps } from "../api/useSteps";
 import { StepGraph } from "./StepGraph";

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import type { ExperimentDraft } from "@/shared/api/types";
-import { yamlBody } from "@/shared/spec/yamlBody";
+import { yamlBody } from "@/shared/lifecycle/create";
 
 const PAUSE_MS = 400; // without a change of the text, before the service checks it
 

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import type { Recipe } from "@/shared/api/types";
-import { documentText } from "@/shared/lifecycle/api/useCreate";
+import { documentText } from "@/shared/lifecycle/create";
 import { change, compact } from "../editor/document";
 import { useRecipes } from "./useRecipes";
 

@@ -1,7 +1,7 @@
 /** POST /scripts: the batch scripts that a text describes. */
 import { useMutation } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
-import { yamlBody } from "@/shared/spec/yamlBody";
+import { yamlBody } from "@/shared/lifecycle/create";
 
 export function useScripts() {
   return useMutation({

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
-import { yamlBody } from "@/shared/spec/yamlBody";
+import { yamlBody } from "@/shared/lifecycle/create";
 
 const ASK_AGAIN_MS = 60_000; // queues change
 

@@ -1,11 +1,10 @@
 /** What the service would do with the text: its errors, or the runs, and the batch scripts on request. */
 import { ApiError } from "@/shared/api/client";
-import { ownValue } from "@/shared/api/own";
+import { ownValue, valueText } from "@/shared/format/value";
 import type { ExperimentDraft } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
-import { valueText } from "@/shared/format/value";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { useScripts } from "../api/useScripts";
 import styles from "./DraftPanel.module.css";
 import { StartsPanel } from "./StartsPanel";

@@ -2,9 +2,9 @@
 import type { PredictedStart } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { formatClock, formatRoughly, secondsBetween } from "@/shared/format/time";
-import { errorText } from "@/shared/messages/errorText";
-import { useNow } from "@/shared/page/useNow";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { errorText } from "@/shared/api/client";
+import { useNow } from "@/shared/api/clock";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { useStarts } from "../api/useStarts";
 import styles from "./DraftPanel.module.css";
 

@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import type { Recipe } from "@/shared/api/types";
 import { formatDuration } from "@/shared/format/time";
 import { pluralize } from "@/shared/format/number";
-import { useCreate } from "@/shared/lifecycle/api/useCreate";
+import { useCreate } from "@/shared/lifecycle/create";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { useRecipes } from "../api/useRecipes";

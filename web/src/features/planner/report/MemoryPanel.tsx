@@ -1,8 +1,7 @@
 /** The memory of one rank: a bar of its parts against the device's memory, and a table. */
 import type { CSSProperties } from "react";
 import type { PlanReport } from "@/shared/api/types";
-import { formatCount, formatPercent } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, formatCount, formatPercent } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import styles from "./MemoryPanel.module.css";
 

@@ -1,8 +1,7 @@
 /** The predicted times of every update rule with every collective, the fastest first. */
 import type { PlanOption, PlanReport } from "@/shared/api/types";
-import { nameOf, shapeOf } from "@/shared/collectives/names";
-import { formatNumber } from "@/shared/format/number";
-import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { nameOf, shapeOf } from "@/shared/format/collectives";
+import { formatBytes, formatNumber, formatSeconds } from "@/shared/format/number";
 import { formatDuration } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";

@@ -1,7 +1,6 @@
 /** The batch, the numbers of ranks and servers by the lemmas of Zou et al. (2017), and when K-FAC pays. */
 import type { PlanReport } from "@/shared/api/types";
-import { formatCount, formatNumber, formatPercent, pluralize } from "@/shared/format/number";
-import { formatSeconds } from "@/shared/format/quantities";
+import { formatCount, formatNumber, formatPercent, formatSeconds, pluralize } from "@/shared/format/number";
 
 export function RanksPanel({ plan }: { plan: PlanReport }) {
   const { batch, scaling, ranks } = plan;

@@ -2,7 +2,7 @@
 import { Fragment, type ReactNode } from "react";
 import type { RunGroup, RunGroups } from "@/shared/api/types";
 import { formatCount, MISSING, pluralize } from "@/shared/format/number";
-import { errorText } from "@/shared/messages/errorText";
+import { errorText } from "@/shared/api/client";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";

@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { type Curve, refine } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
-import { systemOf } from "@/shared/series/system";
+import { systemOf } from "@/shared/series/names";
 import { MOST_SERIES, useNamedSeries } from "./useNamedSeries";
 import { type Points, type Series, usePoints } from "./usePoints";
 

@@ -1,9 +1,8 @@
 /** The x axis of a run's charts, and where the steps of the run are on it. */
 import { useMemo } from "react";
 import type { RunDetail } from "@/shared/api/types";
-import { useAxis } from "@/shared/curves/axisAddress";
+import { type StepRange, useAxis } from "@/shared/curves/view";
 import type { Curve } from "@/shared/curves/curve";
-import type { StepRange } from "@/shared/curves/view";
 import {
   inAxis,
   placed,

@@ -1,11 +1,10 @@
 /** The checkpoints of a run that has not finished: what its next attempt resumes from. */
 import type { RunCheckpoints, RunDetail } from "@/shared/api/types";
-import { formatCount } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, formatCount } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { useCheckpoints } from "../api/useCheckpoints";
 import styles from "./CheckpointPanel.module.css";
 

@@ -1,12 +1,11 @@
 /** What a program wrote into the run's folder, each file with a link that downloads it, and the jobs it submitted. */
 import type { RunDetail, RunFiles } from "@/shared/api/types";
-import { formatCount, pluralize } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, formatCount, pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { serviceAddress } from "@/shared/page/root";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { useFiles } from "../api/useFiles";
 import styles from "./FilePanel.module.css";
 

@@ -1,6 +1,6 @@
 /** The mesh of a run's ranks: each replica is a line, a square, or the layers of a cube of ranks. */
 import type { RunDetail } from "@/shared/api/types";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { formatCount } from "@/shared/format/number";
 import { CELL, GAP, type Mesh, meshOf, placeRanks } from "./meshLayout";
 import styles from "./RankMesh.module.css";

@@ -7,7 +7,7 @@ import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { useSeen } from "@/shared/page/useSeen";
 import { seriesKind } from "@/shared/series/catalog";
-import { baseOf } from "@/shared/series/ranks";
+import { baseOf } from "@/shared/series/names";
 import { hasEnded } from "@/shared/state/state";
 import type { Place } from "../api/usePlace";
 import type { Series } from "../api/usePoints";

@@ -19,7 +19,7 @@ import {
   UPDATE_S,
 } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
-import { groupByRank } from "@/shared/series/ranks";
+import { groupByRank } from "@/shared/series/names";
 import type { Series } from "../api/usePoints";
 
 /** A chart: a title and the series in it. */

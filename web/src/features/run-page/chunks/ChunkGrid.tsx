@@ -2,8 +2,8 @@
 import { useMemo } from "react";
 import type { ChunkStates, RunDetail } from "@/shared/api/types";
 import { formatCount, pluralize } from "@/shared/format/number";
-import { errorText } from "@/shared/messages/errorText";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { errorText } from "@/shared/api/client";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { classNames } from "@/shared/page/classNames";
 import { useChunks } from "../api/useChunks";
 import styles from "./ChunkGrid.module.css";

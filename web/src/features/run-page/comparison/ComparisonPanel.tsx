@@ -2,11 +2,11 @@
 import { useState, type SyntheticEvent } from "react";
 import { Link } from "wouter";
 import type { RunDifferences } from "@/shared/api/types";
-import { errorText } from "@/shared/messages/errorText";
+import { errorText } from "@/shared/api/client";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
-import { compareAddress } from "@/shared/run-table/compareAddress";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { compareAddress } from "@/shared/run-table/addresses";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { useDifferences } from "../api/useDifferences";
 import { CodeDifferences } from "./CodeDifferences";
 import styles from "./ComparisonPanel.module.css";

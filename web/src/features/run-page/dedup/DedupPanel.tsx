@@ -3,7 +3,7 @@ import type { ProgramSpec, RunDetail } from "@/shared/api/types";
 import { formatCount, formatPercent } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { serviceAddress } from "@/shared/page/root";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { hasEnded } from "@/shared/state/state";
 import { useArtifacts } from "../api/useArtifacts";
 import { Metric } from "../summary/Metric";

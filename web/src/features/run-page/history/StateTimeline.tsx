@@ -4,7 +4,7 @@ import { pluralize } from "@/shared/format/number";
 import { formatClock, formatDuration, formatMoment } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { hasEnded } from "@/shared/state/state";
 import { StateMark } from "@/shared/state/StateMark";
 import { type Span, spansOf, totalsOf } from "./spans";

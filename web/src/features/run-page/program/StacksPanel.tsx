@@ -1,7 +1,7 @@
 /** Where each rank of a program is or was: the newest stacks; open by itself after a stall. */
 import { useState } from "react";
 import type { AttemptStacks, RunDetail } from "@/shared/api/types";
-import { errorText } from "@/shared/messages/errorText";
+import { errorText } from "@/shared/api/client";
 import { classNames } from "@/shared/page/classNames";
 import { useStacks } from "../api/useStacks";
 import styles from "./ProgramPanel.module.css";

@@ -2,7 +2,7 @@
 import type { RunDetail } from "@/shared/api/types";
 import { CopyCommand } from "@/shared/controls/CopyCommand";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import styles from "./ReproductionPanel.module.css";
 
 export function ReproductionPanel({ run }: { run: RunDetail }) {

@@ -1,10 +1,10 @@
 /** The metrics of a run: progress, speed, memory and quality. */
-import { ownValue } from "@/shared/api/own";
+import { ownValue } from "@/shared/format/value";
 import type { RunDetail } from "@/shared/api/types";
 import { meanOf, recentMean } from "@/shared/curves/curve";
 import { formatCount, formatMemory, formatNumber, formatShare } from "@/shared/format/number";
 import { formatDuration, formatRoughly, secondsBetween } from "@/shared/format/time";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import {
   BATCH,
   EPOCH,

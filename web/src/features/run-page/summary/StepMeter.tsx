@@ -2,7 +2,7 @@
 import type { RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
-import { stepShare } from "@/shared/state/progress";
+import { stepShare } from "@/shared/state/state";
 import styles from "./RunMetrics.module.css";
 
 export function StepMeter({ run }: { run: RunDetail }) {

@@ -3,11 +3,10 @@ import { type ReactNode, useMemo } from "react";
 import type { RunDetail } from "@/shared/api/types";
 import { AxisChoice } from "@/shared/curves/AxisChoice";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
-import { changeAxis } from "@/shared/curves/axisAddress";
+import { changeAxis, WHOLE } from "@/shared/curves/view";
 import type { XAxis } from "@/shared/curves/xAxis";
-import { WHOLE } from "@/shared/curves/zoomAddress";
 import { changeAddress, useAddress } from "@/shared/page/address";
-import { systemOf } from "@/shared/series/system";
+import { systemOf } from "@/shared/series/names";
 import { SystemCurves } from "./SystemCurves";
 import styles from "./CurveTabs.module.css";
 

@@ -1,9 +1,9 @@
 /** The charts of a run's nodes: processors, memory, disks, network and GPUs, a line for each node or GPU. */
 import { useMemo } from "react";
 import type { RunDetail } from "@/shared/api/types";
-import { useZoom } from "@/shared/curves/zoomAddress";
+import { useZoom } from "@/shared/curves/view";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { type SystemSeries, systemOf } from "@/shared/series/system";
+import { type SystemSeries, systemOf } from "@/shared/series/names";
 import { useNamedSeries } from "../api/useNamedSeries";
 import { SeriesChart } from "../charts/SeriesChart";
 import styles from "./SystemCurves.module.css";

@@ -1,6 +1,6 @@
 /** The collectives that `auto` chose for a run, size by size, and the measured links. */
 import type { RunDetail } from "@/shared/api/types";
-import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { formatBytes, formatSeconds } from "@/shared/format/number";
 import { SpecNote } from "./SpecNote";
 
 type Choices = NonNullable<RunDetail["choices"]>;

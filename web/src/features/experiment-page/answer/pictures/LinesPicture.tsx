@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { padded } from "@/shared/frame/axis";
 import { classNames } from "@/shared/page/classNames";
-import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
+import { LineSwatch } from "@/shared/plot/Legend";
 import {
   linearPosition,
   type Position,
