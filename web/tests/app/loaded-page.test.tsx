@@ -1,6 +1,6 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
-import { loadedPage } from "@/app/loadedPage";
+import { loadedPage } from "@/app/pages";
 
 function Numbered({ id }: { id: number }) {
   return <h1>page {id}</h1>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pathsOfSeries } from "@/features/experiment-list/curvePaths";
+import { pathsOfSeries } from "@/features/experiment-list/CurveThumbnail";
 import { curve } from "../testing/curves";
 
 /** Return the heights of the points of the single path of a series. */

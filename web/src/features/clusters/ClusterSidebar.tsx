@@ -4,13 +4,10 @@ import type { ClusterView } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { useNow } from "@/shared/api/clock";
-import { useClusters } from "./api/useClusters";
+import { clusterName, countJobs, outText, useClusters } from "./clusters";
 import { ClusterError } from "./ClusterError";
-import { clusterName } from "./clusterName";
 import styles from "./ClusterSidebar.module.css";
-import { countJobs } from "./countJobs";
 import { NodeGrid, NodeLegend } from "./NodeGrid";
-import { outText } from "./outText";
 
 export function ClusterSidebar() {
   const { data } = useClusters();

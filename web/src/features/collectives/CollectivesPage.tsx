@@ -4,18 +4,13 @@ import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
 import { PageHeader, useTitle } from "@/shared/page/PageHeader";
-import { MAX_DRAWN_RANKS, usePlan } from "./api/usePlan";
-import { usePrices } from "./api/usePrices";
+import { MAX_DRAWN_RANKS, PlanPlayer, usePlan } from "./plan/PlanPlayer";
+import { AutoChoices, PriceTable, usePrices } from "./PriceTable";
 import styles from "./CollectivesPage.module.css";
 import { type Collective, keyOf } from "@/shared/format/collectives";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
-import { NetworkForm } from "./network/NetworkForm";
-import { type Network, useNetwork } from "./network/useNetwork";
-import { type Operation, OPERATIONS } from "./operation/operations";
-import { useOperation } from "./operation/useOperation";
-import { PlanPlayer } from "./plan/PlanPlayer";
-import { AutoChoices } from "./prices/AutoChoices";
-import { PriceTable } from "./prices/PriceTable";
+import { type Network, NetworkForm, useNetwork } from "./NetworkForm";
+import { type Operation, OPERATIONS, useOperation } from "./operations";
 
 const TABS = Object.entries(OPERATIONS).map(([name, { title }]): [string, string] => [name, title]);
 

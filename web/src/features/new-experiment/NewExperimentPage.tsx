@@ -4,9 +4,9 @@ import { Link, useSearchParams } from "wouter";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { PageHeader, useTitle } from "@/shared/page/PageHeader";
-import { type Source, useFirstText } from "./api/useFirstText";
+import { type Source, useFirstText } from "./firstText";
 import { DraftEditor } from "./DraftEditor";
-import { Gallery } from "./gallery/Gallery";
+import { Gallery } from "./Gallery";
 
 export function NewExperimentPage() {
   useTitle("New experiment");

@@ -2,9 +2,8 @@
 import { useState } from "react";
 import { LegendEntry, LineSwatch } from "@/shared/plot/Legend";
 import { classNames } from "@/shared/page/classNames";
-import type { RunGroup } from "./groups";
+import type { Groups, RunGroup } from "./groups";
 import styles from "./GroupLegend.module.css";
-import type { Groups } from "./useGroups";
 
 const MOST_ENTRIES = 24; // before a click shows all
 

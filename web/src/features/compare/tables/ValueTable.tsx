@@ -12,7 +12,7 @@ import { seriesKind, titleInText } from "@/shared/series/catalog";
 import { figureOf, isBetterWhenHigher, metricNames } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";
 import type { RunData } from "../groups/runData";
-import { type Spread, spreadOf } from "./spread";
+import { type Spread, spreadOf } from "@/shared/series/spread";
 import styles from "./Tables.module.css";
 
 interface Props {
