@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 import type { RunView } from "@/shared/api/types";
 import type { Axis } from "@/features/experiment-page/axes";
-import { groupRuns } from "@/features/experiment-page/runs/spread";
+import { groupRuns } from "@/features/experiment-page/runs/SpreadTable";
 import { openPage } from "./testing/openPage";
 import { anExperiment, aRun, Service } from "./testing/service";
 

@@ -1,6 +1,6 @@
 import { screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { logText } from "@/features/run-page/texts/logText";
+import { logText } from "@/features/run-page/texts/log";
 import { openPage } from "../testing/openPage";
 import { aRunDetail, Service } from "../testing/service";
 

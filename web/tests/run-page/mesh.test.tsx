@@ -1,6 +1,6 @@
 import { screen } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { CELL, meshOf, placeRanks } from "@/features/run-page/charts/meshLayout";
+import { CELL, meshOf, placeRanks } from "@/features/run-page/charts/RankMesh";
 import type { RunDetail } from "@/shared/api/types";
 import { bucketedSeries } from "../testing/curves";
 import { openPage } from "../testing/openPage";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { specLines } from "@/features/run-page/texts/specLines";
+import { specLines } from "@/features/run-page/texts/SpecPanel";
 
 test("the lines of a spec are YAML with the same values", () => {
   const spec = {

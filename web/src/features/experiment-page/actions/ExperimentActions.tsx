@@ -10,9 +10,9 @@ import { Outcome } from "@/shared/lifecycle/Outcome";
 import { RetryButton } from "@/shared/lifecycle/RetryButton";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
-import { useStopExperiment } from "../api/useStopExperiment";
+import { useStopExperiment } from "@/shared/lifecycle/stop";
 import { hasSearch } from "../axes";
-import { kindOf } from "../kind";
+import { kindOf } from "../shownExperiment";
 import { ExperimentDialog, type Opened } from "./ExperimentDialog";
 
 interface Props {

@@ -1,18 +1,20 @@
 /** The answer of an experiment: a sentence of result, the picture of its figure, and what it leaves out. */
 import type { Answer } from "@/shared/api/types";
-import { pluralize } from "@/shared/format/number";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
+import { pluralize } from "@/shared/format/number";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
 import { AddToReport } from "@/shared/reports/AddToReport";
 import { hasEnded } from "@/shared/state/state";
 import { useTheme } from "@/shared/theme/theme";
-import { useAnswer } from "../api/useAnswer";
-import type { ShownExperiment } from "../workflow/useStep";
+import type { ShownExperiment } from "../shownExperiment";
 import { AnswerControls } from "./AnswerControls";
 import styles from "./AnswerPanel.module.css";
-import { AnswerPicture } from "./AnswerPicture";
 import { AnswerTable } from "./AnswerTable";
+import { BarsPicture } from "./pictures/BarsPicture";
+import { HeatMap } from "./pictures/HeatMap";
+import { LinesPicture } from "./pictures/LinesPicture";
+import { StepTimeBar } from "./pictures/StepTimeBar";
 import {
   blocksOfAnswer,
   legendOfAnswer,
@@ -21,7 +23,7 @@ import {
   pictureOfAnswer,
   titleOf,
 } from "./reportBlocks";
-import { useAnswerChoice } from "./useAnswerChoice";
+import { useAnswer, useAnswerChoice } from "./useAnswer";
 
 export function AnswerPanel({ experiment }: { experiment: ShownExperiment }) {
   const [choice, onChange] = useAnswerChoice();
@@ -123,4 +125,14 @@ function refusals({ groups }: Answer): string[] {
 
 function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+}
+
+/** The picture of an answer, by its kind. */
+function AnswerPicture({ answer }: { answer: Answer }) {
+  const { figure, x, y, groups, picture } = answer;
+  if (!figure || !groups.some((group) => group.figure)) return null;
+  if (x && y) return <HeatMap answer={answer} figure={figure} x={x} y={y} />;
+  if (x) return <LinesPicture answer={answer} figure={figure} x={x} />;
+  if (picture === "bars") return <BarsPicture answer={answer} figure={figure} />;
+  return groups[0] && <StepTimeBar parts={groups[0].parts} legend />;
 }

@@ -6,7 +6,7 @@ import type { LegendEntry } from "@/shared/files/picture";
 import { type Block, pictureBlock, runsBlock, textBlock } from "@/shared/reports/blocks";
 import { PARTS } from "@/shared/series/catalog";
 import type { Theme } from "@/shared/theme/theme";
-import { legendOf } from "./pictures/lineColors";
+import { legendOf } from "./scales";
 
 const FIGURES = ["best(heldout_accuracy)", "duration"];
 

@@ -11,7 +11,7 @@ import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
 import { RetryButton } from "@/shared/lifecycle/RetryButton";
 import { compareAddress } from "@/shared/run-table/addresses";
 import { hasEnded, stepsText } from "@/shared/state/state";
-import { useStopRun } from "../api/useStopRun";
+import { useStopRun } from "@/shared/lifecycle/stop";
 import { ExtendDialog } from "./ExtendDialog";
 import { LeaveOutDialog } from "./LeaveOutDialog";
 

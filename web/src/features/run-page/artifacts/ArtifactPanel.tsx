@@ -5,7 +5,7 @@ import { formatCount } from "@/shared/format/number";
 import { errorText } from "@/shared/api/client";
 import { classNames } from "@/shared/page/classNames";
 import { serviceAddress } from "@/shared/page/root";
-import { useArtifacts } from "../api/useArtifacts";
+import { useArtifacts } from "./useArtifacts";
 import styles from "./ArtifactPanel.module.css";
 
 const REMOVED: Record<NonNullable<ArtifactView["removed_because"]>, string> = {

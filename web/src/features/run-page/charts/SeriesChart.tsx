@@ -16,7 +16,7 @@ import { type Picture, Plot } from "@/shared/plot/Plot";
 import { kindOfValues, seriesKind, type SeriesKind } from "@/shared/series/catalog";
 import { baseOf, rankOf, systemOf } from "@/shared/series/names";
 import { type Theme, useTheme } from "@/shared/theme/theme";
-import type { Series } from "../api/usePoints";
+import type { Series } from "../series";
 import { ChartPanel } from "./ChartPanel";
 import styles from "./SeriesChart.module.css";
 

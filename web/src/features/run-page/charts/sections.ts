@@ -20,7 +20,7 @@ import {
 } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
 import { groupByRank } from "@/shared/series/names";
-import type { Series } from "../api/usePoints";
+import type { Series } from "../series";
 
 /** A chart: a title and the series in it. */
 export interface Group {

@@ -15,7 +15,7 @@ import {
   UPDATE_S,
 } from "@/shared/series/catalog";
 import { fence, type YRange } from "@/shared/plot/yRange";
-import type { Series } from "../api/usePoints";
+import type { Series } from "../series";
 
 const CONTAINED = new Map([
   [COMPUTE_S, [FACTORS_S]],

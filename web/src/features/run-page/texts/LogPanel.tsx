@@ -4,11 +4,9 @@ import { formatBytes } from "@/shared/format/number";
 import { errorText } from "@/shared/api/client";
 import { currentAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
-import { isSearch, type Log, type LogQuery, useLog } from "../api/useLog";
-import { queryOf, readLogChoices } from "./logAddress";
-import { LogFilter } from "./LogFilter";
+import { isSearch, type Log, type LogQuery, logText, useLog } from "./log";
+import { LogFilter, queryOf, readLogChoices } from "./LogFilter";
 import styles from "./LogPanel.module.css";
-import { logText } from "./logText";
 import { TextPanel } from "./TextPanel";
 
 const NEAR_PX = 24;
