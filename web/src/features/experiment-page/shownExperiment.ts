@@ -1,26 +1,18 @@
 /** An experiment as its page shows it: of a workflow the chosen step, which the address holds. */
-import { useSearchParams } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
+import { changeAddress, useAddress } from "@/shared/page/address";
 
 /** An experiment as its page shows it: of a workflow with the base, the axes and the variants of the chosen step. */
 export type ShownExperiment = ExperimentDetail & { step: string | null };
 
 /** The chosen step of a workflow, which the address holds, and that step as an experiment of its own. */
 export function useStep(experiment: ExperimentDetail): [ShownExperiment, (name: string | null) => void] {
-  const [search, setSearch] = useSearchParams();
-  const name = search.get("step");
-  const choose = (next: string | null) => {
-    setSearch(
-      (before) => {
-        const changed = new URLSearchParams(before);
-        if (next === null) changed.delete("step");
-        else changed.set("step", next);
-        return changed;
-      },
-      { replace: true },
-    );
-  };
-  return [asStep(experiment, name), choose];
+  const name = useAddress().get("step");
+  return [asStep(experiment, name), chooseStep];
+}
+
+function chooseStep(name: string | null): void {
+  changeAddress({ step: name ?? "" });
 }
 
 function asStep(experiment: ExperimentDetail, name: string | null): ShownExperiment {

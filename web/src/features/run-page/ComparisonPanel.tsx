@@ -1,4 +1,5 @@
 /** The differences between this run and another one that the user names: spec, code and environment. */
+import { capitalized } from "@/shared/format/value";
 import { skipToken, useQuery } from "@tanstack/react-query";
 import { type SyntheticEvent, useState } from "react";
 import { Link } from "wouter";
@@ -93,7 +94,7 @@ function Differences({ found }: { found: RunDifferences }) {
 
 /** Show a sentence of the service, which has no full stop and begins with a small letter. */
 function Note({ text }: { text: string | null }) {
-  return <p className="muted">{text ? `${text[0]?.toUpperCase()}${text.slice(1)}.` : ""}</p>;
+  return <p className="muted">{text ? `${capitalized(text)}.` : ""}</p>;
 }
 
 interface Props {

@@ -1,4 +1,5 @@
 /** A banner after a deletion, with the button that undoes it. */
+import { capitalized } from "@/shared/format/value";
 import { Link } from "wouter";
 import { formatClock } from "@/shared/format/time";
 import { errorText } from "@/shared/api/client";
@@ -39,8 +40,4 @@ function Banner({ last }: { last: LastDeletion }) {
       {restore.error && <span>Nothing was restored: {errorText(restore.error)}</span>}
     </div>
   );
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,5 @@
 /** The place of data that has not arrived: the reason when the query fails, and a text when it takes long. */
+import { capitalized } from "@/shared/format/value";
 import { Link } from "wouter";
 import { ApiError } from "@/shared/api/client";
 import { classNames } from "@/shared/page/classNames";
@@ -25,14 +26,10 @@ export function QueryStatus({ error }: Props) {
       </EmptyState>
     );
   return (
-    <EmptyState title={capitalize(error.message)}>
+    <EmptyState title={capitalized(error.message)}>
       {error.status === 404 && <Link href="/">All experiments</Link>}
     </EmptyState>
   );
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** The place of data that loads: a text that appears only when the answer takes long. */

@@ -1,4 +1,5 @@
 /** Number, mean, deviation, least and most of a figure over the runs of a group. */
+import { MISSING } from "@/shared/format/number";
 
 export interface Spread {
   count: number;
@@ -9,8 +10,8 @@ export interface Spread {
 }
 
 /** Return the spread of the values that are numbers; null without any. */
-export function spreadOf(values: readonly (number | null)[]): Spread | null {
-  const found = values.filter((value) => value !== null);
+export function spreadOf(values: readonly (number | null | undefined)[]): Spread | null {
+  const found = values.filter((value) => typeof value === "number");
   if (!found.length) return null;
   const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
   const squares = found.reduce((sum, value) => sum + (value - mean) ** 2, 0);
@@ -21,4 +22,10 @@ export function spreadOf(values: readonly (number | null)[]): Spread | null {
     least: Math.min(...found),
     most: Math.max(...found),
   };
+}
+
+/** Return the mean with the deviation behind it, as far as there is one. */
+export function spreadText(spread: Spread | null, format: (value: number) => string): string {
+  if (!spread) return MISSING;
+  return format(spread.mean) + (spread.deviation === null ? "" : ` ± ${format(spread.deviation)}`);
 }

@@ -1,4 +1,5 @@
 /** The answer of an experiment: a sentence of result, the picture of its figure, and what it leaves out. */
+import { capitalized } from "@/shared/format/value";
 import type { Answer } from "@/shared/api/types";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
 import { pluralize } from "@/shared/format/number";
@@ -81,12 +82,7 @@ function AnswerDownload({ answer, name }: { answer: Answer; name: string }) {
 
 /** What the picture leaves out, and what a reader must know of its figures. */
 function Notes({ answer }: { answer: Answer }) {
-  const notes = [
-    ...exclusions(answer),
-    ...means(answer),
-    ...refusals(answer),
-    ...answer.notes.map(capitalized),
-  ];
+  const notes = [...exclusions(answer), ...means(answer), ...refusals(answer), ...answer.notes.map(sentence)];
   if (!notes.length) return null;
   return (
     <ul className={classNames("small muted", styles.notes)} aria-label="Notes">
@@ -123,8 +119,9 @@ function refusals({ groups }: Answer): string[] {
   return [...new Set(found)].map((reason) => `No speed-up: ${reason}.`).slice(0, 5);
 }
 
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+/** Return a text of the service as a sentence. */
+function sentence(text: string): string {
+  return capitalized(text) + (text.endsWith(".") ? "" : ".");
 }
 
 /** The picture of an answer, by its kind. */

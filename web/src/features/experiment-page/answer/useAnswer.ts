@@ -1,6 +1,6 @@
 /** GET /experiments/{id}/answer: the figure of an experiment over its axes. */
 import { useQuery } from "@tanstack/react-query";
-import { useSearchParams } from "wouter";
+import { type AddressChange, changeAddress, useAddress } from "@/shared/page/address";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import { usePollInterval } from "@/shared/api/polling";
@@ -28,37 +28,18 @@ export function useAnswer(experimentId: number, choice: AnswerChoice, live: bool
   });
 }
 
-const NAMES = ["figure", "target", "baseline"] as const;
-
 /** The reader's choices for the answer, which the address of the page holds: a link shows the same picture. */
-export function useAnswerChoice(): [
-  AnswerChoice,
-  (change: Partial<Record<keyof AnswerChoice, string>>) => void,
-] {
-  const [search, setSearch] = useSearchParams();
-  const figure = search.get("figure");
-  const target = numberOf(search.get("target"));
-  const baseline = numberOf(search.get("baseline"));
+export function useAnswerChoice(): [AnswerChoice, (change: AddressChange) => void] {
+  const address = useAddress();
+  const figure = address.get("figure");
+  const target = numberOf(address.get("target"));
+  const baseline = numberOf(address.get("baseline"));
   const choice: AnswerChoice = {
     ...(figure ? { figure } : {}),
     ...(target !== null && target > 0 && target <= 100 ? { target: target / 100 } : {}),
     ...(baseline !== null && Number.isInteger(baseline) && baseline >= 0 ? { baseline } : {}),
   };
-  const onChange = (change: Partial<Record<keyof AnswerChoice, string>>) => {
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        for (const name of NAMES) {
-          const value = change[name];
-          if (value) next.set(name, value);
-          else if (value === "") next.delete(name);
-        }
-        return next;
-      },
-      { replace: true },
-    );
-  };
-  return [choice, onChange];
+  return [choice, changeAddress];
 }
 
 function numberOf(text: string | null): number | null {

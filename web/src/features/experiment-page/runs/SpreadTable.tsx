@@ -6,6 +6,7 @@ import { PanelHeader } from "@/shared/page/PanelHeader";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { LOSS, seriesKind } from "@/shared/series/catalog";
 import { type Axis, axisValue } from "../axes";
+import { spreadOf, spreadText } from "@/shared/series/spread";
 import { isColumnOf, type Objective, objectiveTitle } from "../objective";
 import styles from "./RunTable.module.css";
 
@@ -70,7 +71,7 @@ function GroupRow({ group, others, figures }: { group: Group; others: Axis[]; fi
       <td>{`${group.done.length} of ${group.runs}`}</td>
       {figures.map(({ title, of, format }) => (
         <td key={title} className="number">
-          {spreadText(spreadOf(group.done, of), format)}
+          {spreadText(spreadOf(group.done.map(of)), format)}
         </td>
       ))}
     </tr>
@@ -88,21 +89,10 @@ function figuresOf(metrics: string[], objective: Objective | null): Figure[] {
   return [...latest, { title: objectiveTitle(objective), of: (run) => run.objective_value, format }];
 }
 
-function spreadText(spread: Spread | null, format: Figure["format"]): string {
-  if (!spread) return "–";
-  return format(spread.mean) + (spread.deviation === null ? "" : ` ± ${format(spread.deviation)}`);
-}
-
 interface Group {
   values: string[]; // of the other axes, in their order
   runs: number;
   done: RunView[];
-}
-
-/** Mean and deviation of the runs that differ in the seed alone. */
-interface Spread {
-  mean: number;
-  deviation: number | null; // of the sample; null for one value
 }
 
 /** Return the axis that repeats the runs, which is a seed with several values. */
@@ -132,13 +122,4 @@ function textsOf(values: readonly unknown[]): Map<string, string> {
   const found = new Map(values.map((value) => [valueKey(value), value]));
   const texts = distinctTexts([...found.values()]);
   return new Map([...found.keys()].map((key, at) => [key, texts[at] ?? ""]));
-}
-
-/** Return mean and deviation of a figure over runs; null if no run has it. */
-function spreadOf(runs: RunView[], figure: (run: RunView) => number | null | undefined): Spread | null {
-  const found = runs.map(figure).filter((value): value is number => typeof value === "number");
-  if (!found.length) return null;
-  const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
-  const squares = found.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, deviation: found.length > 1 ? Math.sqrt(squares / (found.length - 1)) : null };
 }
