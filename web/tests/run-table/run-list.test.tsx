@@ -5,8 +5,7 @@ import type { FieldName } from "@/shared/api/types";
 import { csvText } from "@/shared/files/csv";
 import { choicesAt, complete, placeAt, quotedName } from "@/shared/run-table/completion";
 import { openPage } from "../testing/openPage";
-import { aRun, Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { aRun, Service, tableOf } from "../testing/service";
 
 const NAMES: FieldName[] = [
   { name: "state", kind: "text", title: "state of the run", is_metric: false },

@@ -1,5 +1,5 @@
 /** The form of the network; each valid change updates the prices. */
-import { useSearchParams } from "wouter";
+import { changeAddress, useAddress } from "@/shared/page/address";
 import { NumberField, type NumberFormat } from "@/shared/controls/NumberField";
 import styles from "./NetworkForm.module.css";
 
@@ -64,21 +64,17 @@ const FIELDS: NetworkField[] = [
 
 /** The network of the price list; the address of the page stores it, so a link shows the same prices. */
 export function useNetwork(): [Network, (change: Partial<Network>) => void] {
-  const [search, setSearch] = useSearchParams();
+  const address = useAddress();
   const network = { ...DEFAULT };
   for (const { name, least } of FIELDS) {
-    const given = Number(search.get(name) ?? NaN);
+    const given = Number(address.get(name) ?? NaN);
     if (Number.isFinite(given) && given >= least * 1e-6) network[name] = given;
   }
-  const change = (to: Partial<Network>) => {
-    setSearch(
-      (before) => {
-        for (const [name, value] of Object.entries(to)) before.set(name, String(value));
-        if ("hosts" in to || "ranks_per_host" in to) before.delete("round"); // the plan is another one
-        return before;
-      },
-      { replace: true },
-    );
-  };
-  return [network, change];
+  return [network, changeNetwork];
+}
+
+function changeNetwork(to: Partial<Network>): void {
+  const change = Object.fromEntries(Object.entries(to).map(([name, value]) => [name, String(value)]));
+  const isOtherPlan = "hosts" in to || "ranks_per_host" in to;
+  changeAddress(isOtherPlan ? { ...change, round: "" } : change);
 }

@@ -2,10 +2,10 @@ import { fireEvent, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { RunDetail } from "@/shared/api/types";
-import { bucketedSeries } from "./testing/curves";
-import { chartOf } from "./testing/fakeChart";
-import { openPage } from "./testing/openPage";
-import { anExperiment, aRunDetail, Service } from "./testing/service";
+import { bucketedSeries } from "../testing/curves";
+import { chartOf } from "../testing/fakeChart";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aRunDetail, Service } from "../testing/service";
 
 const LOSS = { steps: [1, 2, 3], values: [2.0, null, 1.5] };
 

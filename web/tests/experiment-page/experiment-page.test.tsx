@@ -1,10 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { bucketed } from "./testing/curves";
-import { chartOf } from "./testing/fakeChart";
-import { openPage } from "./testing/openPage";
-import { anExperiment, aRun, Service } from "./testing/service";
+import { bucketed } from "../testing/curves";
+import { chartOf } from "../testing/fakeChart";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aRun, Service } from "../testing/service";
 
 const AXES = { "schedule.rate": [0.4, 0.1], batch: [64, 128] };
 

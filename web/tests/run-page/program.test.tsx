@@ -2,10 +2,10 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { ProgramSpec, RunDetail } from "@/shared/api/types";
-import { bucketedSeries } from "./testing/curves";
-import { chartOf } from "./testing/fakeChart";
-import { openPage } from "./testing/openPage";
-import { anExperiment, aProgram, aRun, aRunDetail, Service } from "./testing/service";
+import { bucketedSeries } from "../testing/curves";
+import { chartOf } from "../testing/fakeChart";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aProgram, aRun, aRunDetail, Service } from "../testing/service";
 
 function column(values: number[]) {
   return { steps: values.map((_, index) => index + 1), values };

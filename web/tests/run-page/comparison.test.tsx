@@ -2,8 +2,8 @@ import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { RunDifferences } from "@/shared/api/types";
-import { openPage } from "./testing/openPage";
-import { anExperiment, aRunDetail, Service } from "./testing/service";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aRunDetail, Service } from "../testing/service";
 
 const DIFF = "--- a/train.py\n+++ b/train.py\n@@ -1 +1 @@\n-lr = 0.1\n+lr = 0.2\n";
 

@@ -1,8 +1,8 @@
 import { screen, waitFor } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { bucketedSeries } from "./testing/curves";
-import { openPage } from "./testing/openPage";
-import { anExperiment, aRunDetail, Service } from "./testing/service";
+import { bucketedSeries } from "../testing/curves";
+import { openPage } from "../testing/openPage";
+import { anExperiment, aRunDetail, Service } from "../testing/service";
 
 function aService() {
   return new Service({
@@ -110,4 +110,19 @@ test("a run that ended without values is not said to start its curves later", as
   service.answers["GET /runs/7/curves"] = () => bucketedSeries({});
   openPage("/runs/7");
   expect(await screen.findByText("The run reported no values.")).toBeVisible();
+});
+
+test("a scheduler that does not work has a banner with the reason, and no other error", async () => {
+  const service = new Service({ "GET /clusters": () => [] });
+  service.refused["GET /ready"] = {
+    ...{ status: 503, ready: false, database: "ok", scheduler_seen_at: null },
+    scheduler: "the tick poll last succeeded 130 s ago",
+  } as never;
+  openPage("/clusters");
+  expect(
+    await screen.findByText("The scheduler is late: the tick poll last succeeded 130 s ago.", {
+      exact: false,
+    }),
+  ).toBeVisible();
+  expect(screen.queryByText("The service reports an error", { exact: false })).toBeNull();
 });

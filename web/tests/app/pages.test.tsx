@@ -1,6 +1,21 @@
 import { render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
-import { loadedPage } from "@/app/pages";
+import { loadAllPages, loadedPage, loadPage } from "@/app/pages";
+
+test.each(["/", "/runs", "/experiments/7", "/runs/7/", "/reports/3", "/compare"])(
+  "the code of %s loads alone, before React asks for it",
+  async (address) => {
+    await expect(loadPage(address)).resolves.toBe(true);
+  },
+);
+
+test("an address without a page loads no code", async () => {
+  await expect(loadPage("/experiments/seven")).resolves.toBe(false);
+});
+
+test("all pages can be loaded in advance", async () => {
+  await expect(loadAllPages()).resolves.toBeUndefined();
+});
 
 function Numbered({ id }: { id: number }) {
   return <h1>page {id}</h1>;

@@ -1,10 +1,11 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
+import { blocksOfRun } from "@/features/run-page/charts/reportBlocks";
 import type { Column } from "@/shared/api/types";
 import { tickTexts } from "@/shared/format/ticks";
 import { kindOfValues, seriesKind } from "@/shared/series/catalog";
-import { bucketedSeries } from "../testing/curves";
+import { bucketedSeries, curve, seriesOf } from "../testing/curves";
 import { chartOf } from "../testing/fakeChart";
 import { openPage } from "../testing/openPage";
 import { anExperiment, aProgram, aRunDetail, Service } from "../testing/service";
@@ -160,4 +161,64 @@ test("a chart's head has the newest value as it was reported, and beside it the 
   await userEvent.click(screen.getByRole("switch", { name: "smooth" }));
   expect(within(chart).getByText("3.000")).toBeVisible();
   expect(screen.queryByText(/^smoothed/)).toBeNull();
+});
+
+test("a chart without values is a sentence, not an empty picture", async () => {
+  const loss = { steps: [1, 2, 3], values: [2.0, null, 1.5] };
+  new Service({
+    "GET /runs/7": () => aRunDetail(),
+    "GET /runs/7/curves": () => bucketedSeries({ loss, heldout_accuracy: { steps: [], values: [] } }),
+  });
+  openPage("/runs/7");
+  expect(await screen.findByText("No held-out accuracy reported yet.")).toBeVisible();
+  expect(screen.getByText("No learning rate reported yet.")).toBeVisible();
+  expect(screen.getByRole("slider", { name: "Loss, crosshair" })).toBeVisible();
+  expect(screen.queryByRole("slider", { name: /accuracy/ })).toBeNull();
+});
+
+test.each([
+  ["done", /The run reported no values/],
+  ["running", /has not reported any values/],
+] as const)(
+  "a %s run has no sentence about missing values while its curves load",
+  async (state, sentence) => {
+    let arrive: () => void = () => undefined;
+    new Service({
+      "GET /runs/7": () => aRunDetail({ state, step: 10 }),
+      "GET /runs/7/curves": () =>
+        new Promise((resolve) => {
+          arrive = () => {
+            resolve({ series: {} });
+          };
+        }),
+    });
+    openPage("/runs/7");
+    expect(await screen.findByRole("heading", { name: /Run 7/ })).toBeVisible();
+    expect((await screen.findAllByText(/^Loading/)).length).toBeGreaterThan(0);
+    expect(screen.queryByText(/reported (?:no|any) values/)).toBeNull();
+    act(() => {
+      arrive();
+    });
+    expect(await screen.findByText(sentence)).toBeVisible();
+  },
+);
+
+afterEach(() => {
+  document.body.innerHTML = "";
+});
+
+test("a report has the drawn charts with their own series alone, and says how many are not drawn", () => {
+  const place = (name: string, inside: string) => `<div data-series='["${name}"]'>${inside}</div>`;
+  const drawn = '<div role="slider" aria-label="Loss, crosshair"><canvas></canvas></div>';
+  document.body.innerHTML = `<main id="main"><section aria-label="Curves">${place("loss", drawn)}${place("val/loss", "")}</section></main>`;
+  const names = ["loss", "val/loss", "acc"];
+  const series = seriesOf({ loss: curve(2, 1), "val/loss": curve(5), acc: curve(7) });
+  const blocks = blocksOfRun(aRunDetail({ series: names, spec: aProgram() }), { names, series });
+  expect(blocks.map(({ kind }) => kind)).toEqual(["runs", "picture", "text"]);
+  expect(blocks[1]).toMatchObject({ title: "Loss of run 7" });
+  const { csv } = blocks[1] as { csv: string };
+  expect(csv.trim().split(/\r?\n/)).toEqual(["series,step,mean", "loss,1,2", "loss,2,1"]);
+  expect(blocks[2]).toMatchObject({
+    markdown: "2 charts of run 7 are not here: the page had not drawn them.",
+  });
 });
