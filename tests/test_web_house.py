@@ -17,6 +17,7 @@ KEYS = SOURCE / "shared" / "api" / "keys.ts"
 THEME = {SOURCE / "shared" / "theme" / f"{name}.css" for name in ("tokens", "base", "font")}  # the only global styles
 BASE = SOURCE / "shared" / "theme" / "base.css"
 MOST_LINES = 300
+CODE = {".py", ".ts", ".tsx"}
 
 SCRIPTS = sorted(path for path in SOURCE.rglob("*.ts*") if path != GENERATED)
 STYLES = sorted(SOURCE.rglob("*.css"))
@@ -79,7 +80,7 @@ def test_scripts_name_only_base_classes_by_strings() -> None:
 @pytest.mark.parametrize("root", [WEB / "tests", Path(__file__).parent / "browser"], ids=["vitest", "browser"])
 def test_tests_do_not_select_by_class(root: Path) -> None:
     selects = re.compile(r"""locator\(["']\.|querySelector(?:All)?\(["']\.|toHaveClass|getElementsByClassName""")
-    assert [path.name for path in root.iterdir() if path.is_file() and selects.search(path.read_text())] == []
+    assert [path.name for path in root.rglob("*.*") if path.suffix in CODE and selects.search(path.read_text())] == []
 
 
 def test_query_keys_are_built_in_one_file() -> None:

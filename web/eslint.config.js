@@ -1,21 +1,18 @@
+import { readdirSync } from "node:fs";
 import js from "@eslint/js";
 import a11y from "eslint-plugin-jsx-a11y";
 import hooks from "eslint-plugin-react-hooks";
 import ts from "typescript-eslint";
 
-const features = [
-  "experiment-list",
-  "experiment-page",
-  "run-list",
-  "run-page",
-  "clusters",
-  "collectives",
-  "compare",
-  "reports",
-  "new-experiment",
-];
+const features = readdirSync(new URL("src/features", import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
 
-/** The layers: shared < features < app; a feature does not import another feature. */
+/**
+ * The layers: shared < features < app; a feature in a folder does not import another feature.
+ *
+ * A page that is one file beside the folders may consist of several features.
+ */
 const layer = (files, ...above) => ({
   files,
   rules: { "no-restricted-imports": ["error", { patterns: [{ regex: above.join("|") }] }] },
@@ -44,7 +41,12 @@ export default ts.config(
     languageOptions: { globals: { process: "readonly", console: "readonly", URL: "readonly" } },
   },
   layer(["src/shared/**"], "^@/features", "^@/app"),
-  ...features.map((own) =>
-    layer([`src/features/${own}/**`], "^@/app", `^@/features/(?!${own}/)`, "^\\.\\./\\.\\./"),
-  ),
+  layer(["src/features/*"], "^@/app"),
+  ...features.flatMap((own) => {
+    const others = ["^@/app", `^@/features/(?!${own}/)`];
+    return [
+      layer([`src/features/${own}/**`], ...others, "^\\.\\./\\.\\./"),
+      layer([`src/features/${own}/*`], ...others, "^\\.\\./"),
+    ];
+  }),
 );

@@ -33,7 +33,7 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: "charts", test: /\/(shared\/(plot|curves|parallel|frame)\/|node_modules\/uplot\/)/ },
+            { name: "charts", test: /\/(shared\/(plot|curves|frame)\/|node_modules\/uplot\/)/ },
             {
               name: "common",
               test: new RegExp(

@@ -2,7 +2,7 @@
 
 The code is in the link's fragment, which a browser does not send: no log of a server or a proxy contains the code.
 A token in an address, where it does not belong, leaves the address at once and is tried; a wrong one is called wrong.
-The page stores the user's name in the browser, where the dashboard finds it (web/src/shared/api/user.ts).
+The page stores the user's name in the browser, where the dashboard finds it (web/src/shared/api/client.ts).
 The page loads no file, because the dashboard's files need a session; its colors are those of web/src/shared/theme.
 """
 

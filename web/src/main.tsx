@@ -9,7 +9,7 @@ import { Router } from "wouter";
 import { App } from "@/app/App";
 import { loadAllPages, loadPage } from "@/app/pages";
 import { hasStream } from "@/shared/live/stream";
-import { loadWhenIdle, reloadWithoutCode } from "@/shared/page/code";
+import { loadWhenIdle, reloadWithoutCode } from "@/app/code";
 import { openBelowRoot, pagePath, ROOT } from "@/shared/page/root";
 
 // The next poll is the retry. A service on this machine also answers when the network is down.

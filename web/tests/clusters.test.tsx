@@ -1,9 +1,8 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { aPartition } from "./testing/aPartition";
+import { aPartition, Service } from "./testing/service";
 import { openPage } from "./testing/openPage";
-import { Service } from "./testing/service";
 
 function aNode(name: string, state: string, busy_cpus: number) {
   return {

@@ -1,9 +1,10 @@
 import { screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
-import { aPartition } from "./testing/aPartition";
+import { pathsOfSeries } from "@/features/experiment-list/CurveThumbnail";
+import { anExperiment, aPartition, Service } from "./testing/service";
+import { curve } from "./testing/curves";
 import { openPage } from "./testing/openPage";
-import { anExperiment, Service } from "./testing/service";
 
 const clusters = () => [];
 
@@ -155,4 +156,15 @@ test("a cluster that does not answer shows its error and its last report", async
   openPage("/");
   expect(await screen.findByRole("alert")).toHaveTextContent("squeue: connection refused");
   expect(screen.getByText("3 of 4 idle")).toBeVisible();
+});
+
+/** Return the heights of the points of the single path of a series. */
+function heights(name: string, ...values: number[]) {
+  const [path = ""] = pathsOfSeries(name, new Map([[1, curve(...values)]]));
+  return path.match(/(?<= )[\d.-]+/g)?.map(Number);
+}
+
+test("accuracies that are shares lie between 0 and 1, and those of 90 to 95 fill the thumbnail", () => {
+  expect(heights("heldout_accuracy", 0, 0.5, 1)).toEqual([34, 18, 2]);
+  expect(heights("heldout_accuracy", 90, 92.5, 95)).toEqual([34, 18, 2]);
 });

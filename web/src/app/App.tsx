@@ -1,12 +1,13 @@
 /** The frame of the dashboard and its routes. */
 import { useEffect, useRef } from "react";
-import { Link, Route, Switch, useLocation } from "wouter";
-import { UndoBanner } from "@/shared/lifecycle/undo/UndoBanner";
+import { Link, Redirect, Route, Switch, useLocation } from "wouter";
+import { UndoBanner } from "@/shared/lifecycle/UndoBanner";
 import { EmptyState } from "@/shared/messages/EmptyState";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
+import { shownAddress, useChangeView, useView } from "@/shared/views/views";
 import styles from "./App.module.css";
-import { ConnectionBanner } from "./ConnectionBanner";
+import { ConnectionBanner, SchedulerBanner } from "./Banners";
 import { Header } from "./Header";
-import { OpenView } from "./OpenView";
 import {
   AutomationPage,
   ClustersPage,
@@ -25,7 +26,6 @@ import {
   RunPage,
   RunsPage,
 } from "./pages";
-import { SchedulerBanner } from "./SchedulerBanner";
 
 const VIEW = /^\/views\/(?<id>\d+)\/?$/;
 
@@ -82,5 +82,28 @@ function Pages() {
         </EmptyState>
       </Route>
     </Switch>
+  );
+}
+
+/** The lasting address of a saved view: it leads to what the view shows. */
+function OpenView({ id }: { id: number }) {
+  const { data, error } = useView(id);
+  const change = useChangeView();
+  if (!data) return <QueryStatus error={error} />;
+  if (!data.deleted_at) return <Redirect to={shownAddress(data)} replace />;
+  return (
+    <EmptyState title={`The view ${data.name} is deleted`}>
+      <p>
+        <button
+          className="button"
+          onClick={() => {
+            change.mutate({ id, deleted: false });
+          }}
+        >
+          Undo the deletion
+        </button>
+      </p>
+      <Link href="/runs">All runs</Link>
+    </EmptyState>
   );
 }

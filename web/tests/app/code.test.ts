@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { loadWhenIdle, reloadWithoutCode } from "@/shared/page/code";
+import { loadWhenIdle, reloadWithoutCode } from "@/app/code";
 
 afterEach(() => {
   vi.unstubAllGlobals();

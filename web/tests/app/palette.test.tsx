@@ -2,8 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { openPage } from "../testing/openPage";
-import { Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { Service, tableOf } from "../testing/service";
 
 function aService() {
   return new Service({

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { csvOfLines } from "@/features/compare/curves/csvOfLines";
+import { csvOfLines } from "@/features/compare/curves/CurvesPanel";
 import { linesOf } from "@/features/compare/curves/lines";
 import { gridOf, meanAndBand, valuesAt } from "@/features/compare/curves/means";
 import { indexAt, movedPoint, nearestPoint } from "@/features/compare/curves/nearest";
-import { rangeOf } from "@/features/compare/curves/range";
+import { rangeOf } from "@/features/compare/curves/ranges";
 import type { ComparedCurve } from "@/shared/api/types";
 
 function curve(

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { axisOf, logTicks, timeUnit } from "@/shared/frame/axis";
-import { bandPath, linePath } from "@/features/compare/curves/paths";
-import { rangeAfter, rangeBetween, rangeMoved } from "@/features/compare/curves/zoom";
-import { boxOfValues, quantile } from "@/features/compare/rows/quantiles";
-import { frontPath } from "@/features/compare/scatter/frontPath";
-import { paretoFront } from "@/features/compare/scatter/pareto";
-import { spreadOf } from "@/features/compare/tables/spread";
+import { bandPath, linePath } from "@/features/compare/curves/lines";
+import { rangeAfter, rangeBetween, rangeMoved } from "@/features/compare/curves/ranges";
+import { boxOfValues, quantile } from "@/features/compare/panels/BoxPanel";
+import { frontPath, paretoFront } from "@/features/compare/scatter/pareto";
+import { spreadOf } from "@/shared/series/spread";
 
 test("quantiles lie on the line between two values", () => {
   expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5);

@@ -3,8 +3,8 @@ import { defaultGroup, fieldHead, fieldOf, figureOf, labelFields } from "@/featu
 import { groupRuns } from "@/features/compare/groups/groups";
 import { RunData } from "@/features/compare/groups/runData";
 import { curveOptions, groupsOfMeans } from "@/features/compare/curves/options";
-import { moved, panelText, readPanel, withOptions } from "@/features/compare/state/panels";
-import { readCompareState, readIds, writeCompareState } from "@/features/compare/state/useCompareState";
+import { moved, panelText, readPanel, withOptions } from "@/features/compare/panels/panels";
+import { readCompareState, readIds, writeCompareState } from "@/features/compare/useCompareState";
 import type { ComparedField, TableRow } from "@/shared/api/types";
 import { aRun } from "../testing/service";
 

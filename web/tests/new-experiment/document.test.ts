@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { change, compact, placeOf, read } from "@/features/new-experiment/editor/document";
-import { marksOf } from "@/features/new-experiment/editor/marks";
+import { change, compact, marksOf, placeOf, read } from "@/features/new-experiment/document";
 
 const TEXT = `# why this batch
 name: a grid # short

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { columnsOf } from "@/shared/plot/dense/columns";
-import { pixelsOf } from "@/shared/plot/dense/image";
+import { columnsOf, pixelsOf } from "@/shared/plot/dense";
 
 const same = (value: number) => value;
 const place = (width: number) => ({ width, height: 100, toX: same, toY: same });

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { csvOfChart } from "@/shared/plot/chartCsv";
+import { csvOfChart } from "@/shared/plot/view";
 import { chartPicture } from "@/shared/plot/chartPicture";
 import { bucketed, bucketedSeries } from "../testing/curves";
 import { openPage } from "../testing/openPage";

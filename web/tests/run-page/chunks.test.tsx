@@ -1,6 +1,6 @@
 import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { layOut, pathOf } from "@/features/run-page/chunks/chunkLayout";
+import { layOut, pathOf } from "@/features/run-page/ChunkGrid";
 import type { ChunkStates, ProgramSpec } from "@/shared/api/types";
 import { bucketedSeries } from "../testing/curves";
 import { openPage } from "../testing/openPage";

@@ -2,8 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openPage } from "../testing/openPage";
-import { aRun, Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { aRun, Service, tableOf } from "../testing/service";
 
 let saved: string[] = [];
 

@@ -2,10 +2,9 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { FieldName, RunGroups } from "@/shared/api/types";
-import { textsOf } from "@/features/run-list/groups/GroupTable";
+import { textsOf } from "@/features/run-list/GroupTable";
 import { openPage } from "../testing/openPage";
-import { aRun, Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { aRun, Service, tableOf } from "../testing/service";
 
 const NAMES: FieldName[] = [
   { name: "batch", kind: "any", title: "field of the spec", is_metric: false },

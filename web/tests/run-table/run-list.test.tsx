@@ -3,10 +3,9 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import type { FieldName } from "@/shared/api/types";
 import { csvText } from "@/shared/files/csv";
-import { choicesAt, complete, placeAt, quotedName } from "@/shared/run-table/query/completion";
+import { choicesAt, complete, placeAt, quotedName } from "@/shared/run-table/completion";
 import { openPage } from "../testing/openPage";
-import { aRun, Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { aRun, Service, tableOf } from "../testing/service";
 
 const NAMES: FieldName[] = [
   { name: "state", kind: "text", title: "state of the run", is_metric: false },

@@ -3,8 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import type { ReportDetail } from "@/shared/api/types";
 import { openPage } from "../testing/openPage";
-import { aRun, aRunDetail, Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { aRun, aRunDetail, Service, tableOf } from "../testing/service";
 
 function aReport(): ReportDetail {
   return {

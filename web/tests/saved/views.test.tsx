@@ -3,8 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import type { SavedView } from "@/shared/api/types";
 import { openPage } from "../testing/openPage";
-import { Service } from "../testing/service";
-import { tableOf } from "../testing/tableOf";
+import { Service, tableOf } from "../testing/service";
 
 let views: SavedView[] = [];
 

@@ -1,8 +1,7 @@
 /** A fake service that answers with the objects of the API. */
 import { vi } from "vitest";
 import type { components } from "@/shared/api/schema";
-import { tableOf } from "./tableOf";
-import type { ExperimentDetail, ProgramSpec, RunDetail, RunView } from "@/shared/api/types";
+import type { ExperimentDetail, ProgramSpec, RunDetail, RunView, TablePage } from "@/shared/api/types";
 
 type Answer = (url: URL) => unknown;
 type Problem = Omit<Partial<components["schemas"]["Problem"]>, "errors"> & {
@@ -181,6 +180,66 @@ export function aProgram(change: Partial<ProgramSpec> = {}): ProgramSpec {
     outputs: {},
     keep: { kind: "all" },
     reuse: false,
+    ...change,
+  };
+}
+
+type Cell = TablePage["rows"][number]["cells"][number];
+
+/** The answer of GET /runs/table for runs: each requested column has the value that the run's page shows. */
+export function tableOf(runs: RunView[]): (url: URL) => TablePage {
+  return (url) => {
+    const columns = url.searchParams.getAll("column");
+    const sort = url.searchParams.get("sort") ?? "";
+    const name = sort.replace(/^-/, "");
+    const sorted = name
+      ? runs.toSorted((one, other) => Number(cellOf(one, name)) - Number(cellOf(other, name)))
+      : runs;
+    return {
+      total: runs.length,
+      offset: 0,
+      next: null,
+      columns: columns.map((column) => ({ name: column, kind: kindOf(column), metric: metricOf(column) })),
+      rows: (sort.startsWith("-") ? sorted.toReversed() : sorted).map((run) => ({
+        ...run,
+        cells: columns.map((column) => cellOf(run, column)),
+      })),
+    };
+  };
+}
+
+function metricOf(column: string): string | null {
+  return /^(?:last|best|min|max)\((.+)\)$/.exec(column)?.[1]?.replaceAll("`", "") ?? null;
+}
+
+function kindOf(column: string): string {
+  return metricOf(column) === null && column !== "progress" ? "any" : "number";
+}
+
+function cellOf(run: RunView, column: string): Cell {
+  const metric = metricOf(column);
+  if (/^(best|min|max)\(/.test(column)) return run.objective_value;
+  if (metric !== null) return run.latest[metric] ?? null;
+  if (column === "progress") return run.steps ? run.step / run.steps : null;
+  if (column === "step" || column === "steps" || column === "number") return run[column];
+  return (run.values[column] as Cell | undefined) ?? null;
+}
+
+type Partition = components["schemas"]["Partition"];
+
+/** A partition as the report of a Slurm cluster has it. */
+export function aPartition(change: Partial<Partition> = {}): Partition {
+  return {
+    name: "cpu",
+    is_default: true,
+    state: "up",
+    nodes: 4,
+    idle_nodes: 3,
+    cpus: 8,
+    time_limit: "",
+    gres: "",
+    whole_nodes: false,
+    out_of_service: {},
     ...change,
   };
 }

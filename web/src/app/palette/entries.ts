@@ -1,12 +1,11 @@
 /** What the command palette finds: pages, actions on this page, saved views, clusters, experiments and runs. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
-import { useClusters } from "@/features/clusters/api/useClusters";
+import { useClusters } from "@/features/clusters/clusters";
 import { body, client } from "@/shared/api/client";
 import { keys } from "@/shared/api/keys";
 import { toggleTheme } from "@/shared/theme/theme";
-import { shownAddress } from "@/shared/views/addresses";
-import { useViews } from "@/shared/views/api/useViews";
+import { shownAddress, useViews } from "@/shared/views/views";
 
 export interface Entry {
   kind: string; // "page", "run"

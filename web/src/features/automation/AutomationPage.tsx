@@ -1,8 +1,7 @@
 /** What happens by itself: schedules, and where messages go. */
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
-import { SchedulesPanel } from "./schedules/SchedulesPanel";
-import { TargetsPanel } from "./targets/TargetsPanel";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
+import { SchedulesPanel } from "./SchedulesPanel";
+import { TargetsPanel } from "./TargetsPanel";
 
 export function AutomationPage() {
   useTitle("Automation");

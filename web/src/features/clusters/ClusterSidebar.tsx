@@ -3,14 +3,11 @@ import { Link } from "wouter";
 import type { ClusterView } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
-import { useNow } from "@/shared/page/useNow";
-import { useClusters } from "./api/useClusters";
+import { useNow } from "@/shared/api/clock";
+import { clusterName, countJobs, outText, useClusters } from "./clusters";
 import { ClusterError } from "./ClusterError";
-import { clusterName } from "./clusterName";
 import styles from "./ClusterSidebar.module.css";
-import { countJobs } from "./countJobs";
 import { NodeGrid, NodeLegend } from "./NodeGrid";
-import { outText } from "./outText";
 
 export function ClusterSidebar() {
   const { data } = useClusters();

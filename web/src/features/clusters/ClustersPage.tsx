@@ -4,19 +4,14 @@ import { formatCount, pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { useNow } from "@/shared/page/useNow";
-import { useTitle } from "@/shared/page/useTitle";
-import { useClusters } from "./api/useClusters";
-import { useNodeFailures } from "./api/useNodeFailures";
+import { useNow } from "@/shared/api/clock";
+import { useTitle } from "@/shared/page/PageHeader";
+import { clusterName, countJobs, useClusters } from "./clusters";
+import { NodeFailureTable, useNodeFailures } from "./NodeFailureTable";
 import { ClusterError } from "./ClusterError";
-import { clusterName } from "./clusterName";
 import styles from "./ClustersPage.module.css";
-import { countJobs } from "./countJobs";
 import { NodeGrid, NodeLegend, nodesText } from "./NodeGrid";
-import { NodeFailureTable } from "./tables/NodeFailureTable";
-import { NodeTable } from "./tables/NodeTable";
-import { PartitionTable } from "./tables/PartitionTable";
-import { QueueTable } from "./tables/QueueTable";
+import { NodeTable, PartitionTable, QueueTable } from "./ClusterTables";
 
 export function ClustersPage() {
   const { data, error } = useClusters();

@@ -1,23 +1,16 @@
 /** The page of the collectives: the price of each collective on a network, and its plan, round by round. */
-import { pluralize } from "@/shared/format/number";
-import { formatBytes, formatSeconds } from "@/shared/format/quantities";
+import { formatBytes, formatSeconds, pluralize } from "@/shared/format/number";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
-import { MAX_DRAWN_RANKS, usePlan } from "./api/usePlan";
-import { usePrices } from "./api/usePrices";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
+import { MAX_DRAWN_RANKS, PlanPlayer, usePlan } from "./plan/PlanPlayer";
+import { AutoChoices, PriceTable, usePrices } from "./PriceTable";
 import styles from "./CollectivesPage.module.css";
-import { type Collective, keyOf } from "@/shared/collectives/names";
+import { type Collective, keyOf } from "@/shared/format/collectives";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
-import { NetworkForm } from "./network/NetworkForm";
-import { type Network, useNetwork } from "./network/useNetwork";
-import { type Operation, OPERATIONS } from "./operation/operations";
-import { useOperation } from "./operation/useOperation";
-import { PlanPlayer } from "./plan/PlanPlayer";
-import { AutoChoices } from "./prices/AutoChoices";
-import { PriceTable } from "./prices/PriceTable";
+import { type Network, NetworkForm, useNetwork } from "./NetworkForm";
+import { type Operation, OPERATIONS, useOperation } from "./operations";
 
 const TABS = Object.entries(OPERATIONS).map(([name, { title }]): [string, string] => [name, title]);
 

@@ -1,31 +1,30 @@
 /** The page that compares chosen runs of any experiments: curves, pictures of figures, best values, differences. */
+import { skipToken, useQuery } from "@tanstack/react-query";
+import { body, client, errorText } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import { pollInterval } from "@/shared/api/polling";
 import type { RunComparison } from "@/shared/api/types";
-import { errorText } from "@/shared/messages/errorText";
+import { pluralize } from "@/shared/format/number";
 import { useLive } from "@/shared/live/useLive";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
-import { pluralize } from "@/shared/format/number";
-import { MOST_COMPARED } from "@/shared/run-table/compareAddress";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
+import { MOST_COMPARED } from "@/shared/run-table/addresses";
 import { hasEnded } from "@/shared/state/state";
 import { ViewsMenu } from "@/shared/views/ViewsMenu";
-import { useChosenRuns } from "./api/useChosenRuns";
-import { useComparison } from "./api/useComparison";
-import { useRunData } from "./api/useRunData";
 import styles from "./ComparePage.module.css";
 import { metricNames } from "./groups/fields";
 import { GroupControl } from "./groups/GroupControl";
 import { GroupLegend } from "./groups/GroupLegend";
-import type { RunData } from "./groups/runData";
-import { type Groups, groupingOf, useGroups } from "./groups/useGroups";
-import { defaultPanels, fieldsOfPanels, fieldsOfValues } from "./panels/defaults";
+import { groupingOf, type Groups, useGroups } from "./groups/groups";
+import { type RunData, useRunData } from "./groups/runData";
+import { defaultPanels, fieldsOfPanels, fieldsOfValues } from "./panels/ComparePanel";
 import { PanelGrid } from "./panels/PanelGrid";
-import { RunChoice } from "./runs/RunChoice";
-import type { Panel } from "./state/panels";
-import { type CompareState, useCompareState } from "./state/useCompareState";
+import type { Panel } from "./panels/panels";
+import { RunChoice } from "./RunChoice";
 import { DifferenceTable } from "./tables/DifferenceTable";
 import { ValueTable } from "./tables/ValueTable";
+import { type CompareState, useChosenRuns, useCompareState } from "./useCompareState";
 
 const MOST_FIELDS = 60; // columns of one request
 
@@ -148,4 +147,17 @@ function descriptionOf(
   return total > MOST_COMPARED
     ? `${text}: the newest of ${total.toLocaleString("en-US")} runs of the query`
     : text;
+}
+
+/** GET /runs/comparison: what differs between the runs, and the metrics that they have. */
+function useComparison(ids: number[] | null) {
+  return useQuery({
+    queryKey: keys.comparison(ids ?? []),
+    queryFn: ids?.length
+      ? ({ signal }) =>
+          body(client.GET("/api/v1/runs/comparison", { params: { query: { run: ids } }, signal }))
+      : skipToken,
+    refetchInterval: ({ state }) => (state.data?.metrics.length === 0 ? pollInterval(false) : false),
+    retry: false,
+  });
 }

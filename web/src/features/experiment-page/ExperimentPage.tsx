@@ -1,30 +1,31 @@
 /** The page of an experiment: its state, the overlaid curves of its runs, and the table of runs. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
 import { pluralize } from "@/shared/format/number";
 import { useLive } from "@/shared/live/useLive";
+import { CheckpointAdvice } from "@/shared/messages/CheckpointAdvice";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { Announcement } from "@/shared/page/Announcement";
-import { useTitle } from "@/shared/page/useTitle";
+import { useTitle } from "@/shared/page/PageHeader";
 import { HELDOUT_ACCURACY, LOSS } from "@/shared/series/catalog";
 import { keySeries, withFirst } from "@/shared/series/keySeries";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
 import { useTheme } from "@/shared/theme/theme";
-import { MainPanel } from "./answer/MainPanel";
-import { useExperiment } from "./api/useExperiment";
-import { useRuns } from "./api/useRuns";
 import { axesOf, hasSearch } from "./axes";
 import { ExperimentHeader } from "./ExperimentHeader";
 import styles from "./ExperimentPage.module.css";
-import { kindOf } from "./kind";
 import { lineStylesOf } from "./lineStyles";
+import { MainPanel } from "./MainPanel";
 import { RunTable } from "./runs/RunTable";
 import { SpreadTable } from "./runs/SpreadTable";
 import { SearchPanel } from "./search/SearchPanel";
+import { kindOf, useStep } from "./shownExperiment";
 import { useSelection } from "./useSelection";
-import { useStep } from "./workflow/useStep";
 import { WorkflowPanel } from "./workflow/WorkflowPanel";
 
 const MOST_METRICS = 3;
@@ -96,4 +97,38 @@ function metricsOf(experiment: ExperimentDetail, runs: RunView[]): string[] {
 function areAllStopping(runs: { state: ExperimentDetail["state"]; stopping: boolean }[]): boolean {
   const live = runs.filter((run) => !hasEnded(run.state));
   return live.length > 0 && live.every((run) => run.stopping);
+}
+
+/** GET /experiments/{id}: an experiment with its spec. */
+function useExperiment(id: number) {
+  const pollInterval = usePollInterval();
+  return useQuery({
+    queryKey: keys.experiment(id),
+    queryFn: ({ signal }) => {
+      const params = { path: { experiment_id: id } };
+      return body(client.GET("/api/v1/experiments/{experiment_id}", { params, signal }));
+    },
+    refetchInterval: ({ state }) => pollInterval(state.data ? !hasEnded(state.data.state) : false),
+  });
+}
+
+/**
+ * GET /experiments/{id}/runs: the runs of an experiment in the order of its grid, in pages; of a workflow perhaps
+ * those of one step.
+ */
+function useRuns(experimentId: number, step: string | null, live: boolean) {
+  const pollInterval = usePollInterval();
+  return useInfiniteQuery({
+    queryKey: keys.experimentRuns(experimentId, step),
+    queryFn: ({ pageParam, signal }) => {
+      const params = {
+        path: { experiment_id: experimentId },
+        query: { after: pageParam, step: step ?? undefined },
+      };
+      return body(client.GET("/api/v1/experiments/{experiment_id}/runs", { params, signal }));
+    },
+    initialPageParam: -1,
+    getNextPageParam: (page) => page.next,
+    refetchInterval: pollInterval(live),
+  });
 }

@@ -1,7 +1,6 @@
 /** The axes of an experiment: the parameters along which its runs differ. */
-import { ownValue } from "@/shared/api/own";
+import { axisNames, distinctTexts, ownValue, valueKey, valueText } from "@/shared/format/value";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { axisNames, distinctTexts, valueKey, valueText } from "@/shared/format/value";
 
 export interface Axis {
   path: string;

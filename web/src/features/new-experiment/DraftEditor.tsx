@@ -1,18 +1,19 @@
 /** A spec as text and as a form, both live, and what the service would do with it. */
-import { useMemo, useState } from "react";
-import { ApiError } from "@/shared/api/client";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { ApiError, body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import type { ExperimentDraft } from "@/shared/api/types";
 import { RadioTabs } from "@/shared/controls/RadioTabs";
+import { yamlBody } from "@/shared/lifecycle/create";
 import { classNames } from "@/shared/page/classNames";
-import { useDraft } from "./api/useDraft";
-import { useSchema } from "./api/useSchema";
+import { change, marksOf, placeOf, read } from "./document";
 import styles from "./DraftEditor.module.css";
-import { DraftPanel } from "./draft/DraftPanel";
-import { change, placeOf, read } from "./editor/document";
-import { marksOf } from "./editor/marks";
-import { YamlEditor } from "./editor/YamlEditor";
+import { DraftPanel } from "./DraftPanel";
 import type { Schema } from "./form/schema";
 import { SpecForm } from "./form/SpecForm";
 import { SubmitBar } from "./SubmitBar";
+import { YamlEditor } from "./YamlEditor";
 
 interface Props {
   text: string;
@@ -79,4 +80,44 @@ function FormColumn({ schema, value, errors, onChange }: FormColumnProps) {
       <SpecForm root={schema} value={value} errors={errors} onChange={onChange} />
     </div>
   );
+}
+
+const PAUSE_MS = 400; // without a change of the text, before the service checks it
+
+/** POST /experiments?dry_run=true: the runs that a text describes, or its errors. */
+function useDraft(text: string) {
+  const settled = useSettled(text);
+  const draft = useQuery({
+    queryKey: keys.draft(settled),
+    queryFn: async ({ signal }) => {
+      const request = { params: { query: { dry_run: true } }, ...yamlBody(settled), signal };
+      return (await body(client.POST("/api/v1/experiments", request))) as ExperimentDraft;
+    },
+    enabled: settled.trim() !== "",
+    retry: false, // the same text has the same errors
+    gcTime: 60_000,
+  });
+  return { ...draft, settled, isCurrent: settled === text && !draft.isFetching };
+}
+
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setSettled(text);
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return settled;
+}
+
+/** GET /schema: the fields of an experiment. */
+function useSchema() {
+  return useQuery({
+    queryKey: keys.specSchema(),
+    queryFn: ({ signal }) => body(client.GET("/api/v1/schema", { signal })),
+    staleTime: Infinity, // another version of the service serves another page
+  });
 }

@@ -3,11 +3,10 @@ import { useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useTitle } from "@/shared/page/useTitle";
-import { type Source, useFirstText } from "./api/useFirstText";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
+import { type Source, useFirstText } from "./firstText";
 import { DraftEditor } from "./DraftEditor";
-import { Gallery } from "./gallery/Gallery";
+import { Gallery } from "./Gallery";
 
 export function NewExperimentPage() {
   useTitle("New experiment");

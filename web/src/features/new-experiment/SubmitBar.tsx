@@ -5,7 +5,7 @@ import { Link, useLocation } from "wouter";
 import { ApiError } from "@/shared/api/client";
 import type { Created, ExperimentDraft } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
-import { useCreate } from "@/shared/lifecycle/api/useCreate";
+import { useCreate } from "@/shared/lifecycle/create";
 import styles from "./SubmitBar.module.css";
 
 interface Props {

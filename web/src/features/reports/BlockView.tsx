@@ -1,13 +1,18 @@
 /** A part of a report: a text, a table of runs, or a picture with its data; with the buttons that change it. */
 import { useState } from "react";
 import { Link } from "wouter";
+import { useNow } from "@/shared/api/clock";
+import { usePollInterval } from "@/shared/api/polling";
 import type { ReportDetail } from "@/shared/api/types";
 import { saveText } from "@/shared/files/save";
 import { Markdown } from "@/shared/labels/Markdown";
 import { classNames } from "@/shared/page/classNames";
+import { columnOf, RunLink } from "@/shared/run-table/cells";
+import { isKnown } from "@/shared/run-table/columns";
+import { RunTable } from "@/shared/run-table/RunTable";
+import { useFieldNames } from "@/shared/run-table/useFieldNames";
 import styles from "./ReportPage.module.css";
-import { RunsTable } from "./RunsTable";
-import { TextEditor } from "./TextEditor";
+import { useReplaceText } from "./useReport";
 
 type ReportBlock = ReportDetail["content"][number];
 type Picture = Extract<ReportBlock["content"], { kind: "picture" }>;
@@ -116,5 +121,72 @@ function PictureView({ picture }: { picture: Picture }) {
         )}
       </figcaption>
     </figure>
+  );
+}
+
+type Runs = Extract<ReportDetail["content"][number]["content"], { kind: "runs" }>;
+
+/** The table of a report's runs, with their figures of today. */
+function RunsTable({ block }: { block: Runs }) {
+  const { title, run_ids, columns } = block;
+  const { names } = useFieldNames();
+  const [sort, setSort] = useState("id");
+  const pollInterval = usePollInterval();
+  const now = useNow(10_000);
+  const known = columns.filter((column) => isKnown(column, names));
+  if (!run_ids.length) return <p className="muted">{title}: no runs.</p>;
+  return (
+    <>
+      <h2>{title}</h2>
+      <RunTable
+        label={title}
+        asked={{ where: "", q: "", sort, columns: known, archived: false, runs: run_ids }}
+        columns={known.map((column) => columnOf(column, names, now))}
+        every={pollInterval(false)}
+        selection={null}
+        onSort={setSort}
+        renderRun={(row) => <RunLink row={row} />}
+      />
+    </>
+  );
+}
+
+interface TextEditorProps {
+  reportId: number;
+  blockId: number;
+  markdown: string;
+  onClose: () => void;
+}
+
+/** The editor of a text of a report, in Markdown. */
+function TextEditor({ reportId, blockId, markdown, onClose }: TextEditorProps) {
+  const [draft, setDraft] = useState(markdown);
+  const replace = useReplaceText(reportId);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        replace.mutate({ block: blockId, markdown: draft }, { onSuccess: onClose });
+      }}
+    >
+      <textarea
+        className="textInput"
+        aria-label="Text in Markdown"
+        rows={10}
+        value={draft}
+        onChange={(event) => {
+          setDraft(event.target.value);
+        }}
+      />
+      {replace.error && <p role="alert">The text was not stored: {replace.error.message}</p>}
+      <p className={styles.textButtons}>
+        <button type="button" className="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button className="button primary" disabled={replace.isPending}>
+          Save
+        </button>
+      </p>
+    </form>
   );
 }

@@ -3,17 +3,17 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { ReportDetail } from "@/shared/api/types";
 import { Menu } from "@/shared/controls/Menu";
+import { TextField } from "@/shared/controls/TextField";
+import { Dialog } from "@/shared/dialog/Dialog";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { serviceAddress } from "@/shared/page/root";
-import { useTitle } from "@/shared/page/useTitle";
-import { useAddBlocks } from "@/shared/reports/api/useReports";
 import { textBlock } from "@/shared/reports/blocks";
-import { useChangeReport, useReport } from "./api/useReport";
+import { useAddBlocks } from "@/shared/reports/useReports";
 import { BlockView } from "./BlockView";
-import { RenameDialog } from "./RenameDialog";
 import styles from "./ReportPage.module.css";
+import { useChangeReport, useReport } from "./useReport";
 
 export function ReportPage({ id }: { id: number }) {
   const { data, error } = useReport(id);
@@ -139,5 +139,33 @@ function NewText({ reportId }: { reportId: number }) {
       </button>
       {add.error && <span role="alert"> The text was not stored: {add.error.message}</span>}
     </p>
+  );
+}
+
+interface RenameDialogProps {
+  title: string;
+  change: ReturnType<typeof useChangeReport>;
+  onClose: () => void;
+}
+
+/** The question for a new title of a report. */
+function RenameDialog({ title, change, onClose }: RenameDialogProps) {
+  const [text, setText] = useState(title);
+  return (
+    <Dialog
+      title="Rename the report"
+      error={change.error}
+      onCancel={onClose}
+      onSubmit={() => {
+        if (text.trim()) change.mutate({ title: text.trim() }, { onSuccess: onClose });
+      }}
+      buttons={
+        <button className="button primary" disabled={!text.trim() || change.isPending}>
+          Rename
+        </button>
+      }
+    >
+      <TextField label="Title" value={text} onChange={setText} />
+    </Dialog>
   );
 }

@@ -5,10 +5,9 @@ import { formatAge } from "@/shared/format/time";
 import { pluralize } from "@/shared/format/number";
 import { EmptyState } from "@/shared/messages/EmptyState";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useNow } from "@/shared/page/useNow";
-import { useTitle } from "@/shared/page/useTitle";
-import { useNewReport, useReports } from "@/shared/reports/api/useReports";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
+import { useNow } from "@/shared/api/clock";
+import { useNewReport, useReports } from "@/shared/reports/useReports";
 import styles from "./ReportsPage.module.css";
 
 export function ReportsPage() {

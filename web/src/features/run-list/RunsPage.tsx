@@ -1,19 +1,14 @@
 /** The page of all runs of all experiments: a query, columns, an order and groups, which the address holds. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import { useNow } from "@/shared/api/clock";
 import { usePollInterval } from "@/shared/api/polling";
 import type { FieldName, TablePage } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
 import { useLive } from "@/shared/live/useLive";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
-import { PageHeader } from "@/shared/page/PageHeader";
-import { useNow } from "@/shared/page/useNow";
-import { useTitle } from "@/shared/page/useTitle";
-import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
-import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
-import { useFieldNames } from "@/shared/run-table/api/useFieldNames";
-import type { Asked } from "@/shared/run-table/api/useRunTable";
+import { PageHeader, useTitle } from "@/shared/page/PageHeader";
 import { columnOf, RunLink } from "@/shared/run-table/cells";
-import { ColumnMenu } from "@/shared/run-table/ColumnMenu";
 import {
   columnsOfRows,
   defaultColumns,
@@ -22,16 +17,19 @@ import {
   metricOf,
   nextSort,
 } from "@/shared/run-table/columns";
-import { QueryField } from "@/shared/run-table/query/QueryField";
+import { ExportMenu } from "@/shared/run-table/ExportMenu";
 import { RunTable } from "@/shared/run-table/RunTable";
+import { SelectionBar } from "@/shared/run-table/SelectionBar";
+import { useFieldNames } from "@/shared/run-table/useFieldNames";
 import { type RowSelection, useRowSelection } from "@/shared/run-table/useRowSelection";
-import { type TableState, useTableState } from "@/shared/run-table/useTableState";
+import { type Asked, rowsQuery } from "@/shared/run-table/useRunTable";
 import { ViewsMenu } from "@/shared/views/ViewsMenu";
-import type { AskedGroups } from "./groups/api/useRunGroups";
-import { GroupMenu } from "./groups/GroupMenu";
-import { GroupTable } from "./groups/GroupTable";
+import { ColumnMenu, GroupMenu } from "./FieldMenu";
+import { GroupTable } from "./GroupTable";
+import { QueryField } from "./QueryField";
 import styles from "./RunsPage.module.css";
-import { useFirstAnswer } from "./useFirstAnswer";
+import { type AskedGroups, useRunGroups } from "./useRunGroups";
+import { type TableState, useTableState } from "./useTableState";
 
 export function RunsPage() {
   useTitle("Runs");
@@ -189,4 +187,26 @@ function Toolbar({ state, change, columns, error }: ToolbarProps) {
       </span>
     </search>
   );
+}
+
+interface FirstAnswer {
+  error: Error | null;
+  page: TablePage | null; // null: no rows have come yet
+}
+
+/**
+ * What the page itself needs of the answer that its table of runs or of groups gets: the error, and the known
+ * columns.
+ *
+ * Ask for the first rows, if the runs are not in groups, or for the groups.
+ */
+function useFirstAnswer(asked: Asked, isGrouped: boolean, groups: AskedGroups | null): FirstAnswer {
+  const rows = useQuery({
+    ...rowsQuery(asked, 0),
+    enabled: !isGrouped,
+    placeholderData: keepPreviousData,
+  });
+  const grouped = useRunGroups(groups, false);
+  if (isGrouped) return { error: grouped.error, page: null };
+  return { error: rows.error, page: rows.data ?? null };
 }

@@ -1,46 +1,43 @@
 /** The page of a run: state, metrics, history, curves, time split, spec and log. */
+import { useQuery } from "@tanstack/react-query";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
 import type { RunDetail } from "@/shared/api/types";
-import { CheckpointAdvice } from "@/shared/checkpoints/CheckpointAdvice";
-import { useZoom } from "@/shared/curves/zoomAddress";
+import { useZoom } from "@/shared/curves/view";
+import { formatCount } from "@/shared/format/number";
 import { useLive } from "@/shared/live/useLive";
+import { CheckpointAdvice } from "@/shared/messages/CheckpointAdvice";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { Announcement } from "@/shared/page/Announcement";
 import { classNames } from "@/shared/page/classNames";
-import { useTitle } from "@/shared/page/useTitle";
-import { formatCount } from "@/shared/format/number";
+import { useTitle } from "@/shared/page/PageHeader";
 import { AddToReport } from "@/shared/reports/AddToReport";
-import { stepShare } from "@/shared/state/progress";
-import { hasEnded } from "@/shared/state/state";
-import { usePlace } from "./api/usePlace";
-import { type Points, usePoints } from "./api/usePoints";
-import { useAllSeries } from "./api/useAllSeries";
-import { useRun } from "./api/useRun";
-import { blocksOfRun } from "./charts/reportBlocks";
+import { hasEnded, stepShare } from "@/shared/state/state";
 import { ArtifactPanel } from "./artifacts/ArtifactPanel";
 import { CheckpointPanel } from "./artifacts/CheckpointPanel";
 import { FilePanel } from "./artifacts/FilePanel";
 import { ReuseNote } from "./artifacts/ReuseNote";
-import { ChunkGrid } from "./chunks/ChunkGrid";
+import { CurveTabs } from "./charts/CurveTabs";
+import { blocksOfRun } from "./charts/reportBlocks";
 import { RunCurves } from "./charts/RunCurves";
 import { StepTimePanel } from "./charts/StepTimePanel";
-import { ComparisonPanel } from "./comparison/ComparisonPanel";
-import { DedupPanel } from "./dedup/DedupPanel";
-import { EndedAttempts } from "./history/EndedAttempts";
-import { LostRankList } from "./history/LostRankList";
-import { RemovalList } from "./history/RemovalList";
-import { RestartList } from "./history/RestartList";
-import { StateTimeline } from "./history/StateTimeline";
-import { UnreadNote } from "./history/UnreadNote";
-import { ProgramPanel } from "./program/ProgramPanel";
-import { StacksPanel } from "./program/StacksPanel";
-import { ReproductionPanel } from "./reproduction/ReproductionPanel";
+import { ChunkGrid } from "./ChunkGrid";
+import { ComparisonPanel } from "./ComparisonPanel";
+import { DedupPanel } from "./DedupPanel";
+import { ProgramPanel } from "./ProgramPanel";
+import { ReproductionPanel } from "./ReproductionPanel";
 import styles from "./RunPage.module.css";
-import { CurveTabs } from "./system/CurveTabs";
+import { type Points, useAllSeries, usePoints } from "./series";
+import { StacksPanel } from "./StacksPanel";
 import { RunHeader } from "./summary/RunHeader";
+import { EndedAttempts, LostRankList, RemovalList, RestartList, UnreadNote } from "./summary/RunHistory";
 import { RunMetrics } from "./summary/RunMetrics";
+import { StateTimeline } from "./summary/StateTimeline";
 import { StatusPanel } from "./summary/StatusPanel";
 import { LogPanel } from "./texts/LogPanel";
 import { SpecPanel } from "./texts/SpecPanel";
+import { usePlace } from "./usePlace";
 
 export function RunPage({ id }: { id: number }) {
   useLive({ run: id });
@@ -117,4 +114,17 @@ function progressText(run: RunDetail): string {
   if (run.state !== "running") return run.state;
   const share = stepShare(run);
   return share === null ? `step ${formatCount(run.step)}` : `${Math.floor(share * 100)}%`;
+}
+
+/** GET /runs/{id}: a run with its spec, its history and the names of its series. */
+function useRun(id: number) {
+  const pollInterval = usePollInterval();
+  return useQuery({
+    queryKey: keys.run(id),
+    queryFn: ({ signal }) => {
+      const params = { path: { run_id: id } };
+      return body(client.GET("/api/v1/runs/{run_id}", { params, signal }));
+    },
+    refetchInterval: ({ state }) => pollInterval(state.data ? !hasEnded(state.data.state) : false),
+  });
 }

@@ -1,11 +1,10 @@
 /** The client of the service: typed by the OpenAPI document; each answer updates the state of the connection. */
 import createClient from "openapi-fetch";
+import { ROOT, serviceAddress } from "@/shared/page/root";
 import { recordDate } from "./clock";
 import { recordAnswer, recordServerError, recordSignedOut, recordUnreachable } from "./connection";
 import { markHeader } from "./marks";
 import type { components, paths } from "./schema";
-import { userHeader } from "./user";
-import { ROOT, serviceAddress } from "@/shared/page/root";
 
 const READINESS = serviceAddress("/api/v1/ready");
 
@@ -88,4 +87,25 @@ async function detailOf(response: Response): Promise<string | undefined> {
   } catch {
     return undefined; // no JSON, so not an answer of the service
   }
+}
+
+/** The name of this browser's user, which its sign-in stored: changes are made in this name, and it gives no rights. */
+const KEY = "user";
+
+/** Return the header that names the user; none without a name that HTTP allows. */
+function userHeader(): Record<string, string> {
+  const name = localStorage.getItem(KEY) ?? "";
+  return /^[ -~]{1,100}$/.test(name) ? { "Bigbatch-User": name } : {};
+}
+
+/**
+ * The reason of a failed query, for the middle of a sentence.
+ *
+ * Return the service's own message, or why there is none.
+ */
+export function errorText(error: Error): string {
+  if (!(error instanceof ApiError)) return "the service does not answer";
+  // The service's message to programs names the header with the token.
+  if (error.status === 401) return "you are signed out, or the session has ended";
+  return error.message;
 }

@@ -1,4 +1,5 @@
 /** The service's clock, by the Date of its answers: ages and durations are right where the browser's clock is not. */
+import { useEffect, useState } from "react";
 
 const HALF_SECOND = 500; // a Date has whole seconds
 const UNSURE_MS = 2000; // of one answer: its second, and the time that it took
@@ -24,7 +25,24 @@ export function serviceNow(): number {
 }
 
 /** Call `listener` when the service's clock is found to differ; return what ends that. */
-export function onClockChange(listener: () => void): () => void {
+function onClockChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** The service's current time, updated at an interval, for ages and running clocks. */
+export function useNow(every_ms = 1000): number {
+  const [now, setNow] = useState(serviceNow);
+  useEffect(() => {
+    const update = () => {
+      setNow(serviceNow());
+    };
+    const timer = setInterval(update, every_ms);
+    const forget = onClockChange(update);
+    return () => {
+      clearInterval(timer);
+      forget();
+    };
+  }, [every_ms]);
+  return now;
 }

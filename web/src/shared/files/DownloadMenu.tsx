@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Menu } from "@/shared/controls/Menu";
 import { type CsvValue, csvText } from "@/shared/files/csv";
 import { saveText } from "@/shared/files/save";
-import { AddToReportDialog } from "@/shared/reports/AddToReportDialog";
+import { AddToReportDialog } from "@/shared/reports/AddToReport";
 import { type Block, pictureBlock } from "@/shared/reports/blocks";
 import { type LegendEntry, savePng, saveSvg } from "@/shared/files/picture";
 

@@ -1,4 +1,4 @@
-/** The names of axes and the values of runs as text. */
+/** Names, values and sentences as text. */
 
 /** Return the shortest unique end of each dotted path: schedule.rate -> rate. */
 export function axisNames(paths: string[]): Map<string, string> {
@@ -65,4 +65,14 @@ export function valuesText(values: Record<string, unknown>): string {
   return Object.entries(values)
     .map(([path, value]) => `${names.get(path) ?? path} ${valueText(shortened(value))}`)
     .join(", ");
+}
+
+/** Return an object's own value of a name; undefined without one. */
+export function ownValue<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** Return a text that begins with a capital letter. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

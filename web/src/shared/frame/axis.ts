@@ -1,5 +1,5 @@
 /** An axis of a picture: positions and ticks, linear or logarithmic. */
-import { bounded, isFlat } from "@/shared/plot/bounds";
+import { bounded, isFlat } from "@/shared/plot/yRange";
 import { linearPosition, type Position, roundTicks } from "@/shared/plot/scales";
 
 export interface Axis {

@@ -1,9 +1,9 @@
 /** The notes on a run or an experiment: shown as Markdown, edited as text. */
 import { useState } from "react";
 import type { Target } from "@/shared/api/target";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useLabels } from "@/shared/lifecycle/changes";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { Markdown } from "./Markdown";
 import styles from "./NotesPanel.module.css";
 

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { Target } from "@/shared/api/target";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useLabels } from "@/shared/lifecycle/changes";
 import { classNames } from "@/shared/page/classNames";
 import styles from "./TagList.module.css";
 

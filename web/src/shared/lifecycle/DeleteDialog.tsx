@@ -4,13 +4,10 @@ import type { Target } from "@/shared/api/target";
 import type { Deleted, StoredSize } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
-import { pluralize } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, pluralize } from "@/shared/format/number";
 import { formatRoughly } from "@/shared/format/time";
-import { errorText } from "@/shared/messages/errorText";
-import { useDelete } from "./api/useDelete";
-import { useSize } from "./api/useSize";
-import { recordDeletion } from "./undo/lastDeletion";
+import { errorText } from "@/shared/api/client";
+import { recordDeletion, useDelete, useSize } from "./deletions";
 
 interface Props {
   target: Target;

@@ -2,7 +2,7 @@
 import { useLocation } from "wouter";
 import { ConfirmDialog } from "@/shared/dialog/ConfirmDialog";
 import { pluralize } from "@/shared/format/number";
-import { type Copied, useCopy } from "./api/useCreate";
+import { type Copied, useCopy } from "./create";
 
 interface Props {
   origin: number; // id of the experiment that the new one repeats

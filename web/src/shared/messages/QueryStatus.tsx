@@ -1,9 +1,10 @@
 /** The place of data that has not arrived: the reason when the query fails, and a text when it takes long. */
+import { capitalized } from "@/shared/format/value";
 import { Link } from "wouter";
 import { ApiError } from "@/shared/api/client";
+import { classNames } from "@/shared/page/classNames";
 import { EmptyState } from "./EmptyState";
-import { Loading } from "./Loading";
-import { SignInButton } from "./SignInButton";
+import styles from "./QueryStatus.module.css";
 
 interface Props {
   error: Error | null;
@@ -25,12 +26,32 @@ export function QueryStatus({ error }: Props) {
       </EmptyState>
     );
   return (
-    <EmptyState title={capitalize(error.message)}>
+    <EmptyState title={capitalized(error.message)}>
       {error.status === 404 && <Link href="/">All experiments</Link>}
     </EmptyState>
   );
 }
 
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** The place of data that loads: a text that appears only when the answer takes long. */
+export function Loading() {
+  return (
+    <div className={styles.loading} aria-busy="true">
+      <p className="muted">Loading …</p>
+    </div>
+  );
+}
+
+/** A button that opens the sign-in page, which leads back to this page. */
+export function SignInButton() {
+  return (
+    <button
+      className={classNames("plain", styles.signIn)}
+      onClick={() => {
+        // without a session the service answers every page with its sign-in page
+        window.location.reload();
+      }}
+    >
+      Sign in
+    </button>
+  );
 }

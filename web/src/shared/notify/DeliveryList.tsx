@@ -1,7 +1,7 @@
 /** The newest messages: how far the delivery of each is, and why the newest attempt failed. */
 import type { Delivery } from "@/shared/api/types";
 import { formatAge, formatRoughly, secondsBetween } from "@/shared/format/time";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { StateMark } from "@/shared/state/StateMark";
 import styles from "./DeliveryList.module.css";
 

@@ -1,5 +1,5 @@
 /** The head of a page: breadcrumbs, title, status, action and description. */
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect } from "react";
 import { classNames } from "./classNames";
 import styles from "./PageHeader.module.css";
 
@@ -29,4 +29,11 @@ export function PageHeader({ breadcrumbs, title, status, action, description, ch
       {children}
     </header>
   );
+}
+
+/** The title of the tab, with the most useful words first. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Bigbatch`;
+  }, [title]);
 }

@@ -1,13 +1,22 @@
 /** A chart in its frame, as wide as its container; pointer and arrow keys move the crosshair. */
-import { type KeyboardEvent, type RefObject, useImperativeHandle } from "react";
+import {
+  type KeyboardEvent,
+  type RefObject,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import "uplot/dist/uPlot.min.css";
+import type { StepRange } from "@/shared/curves/view";
 import { formatPosition, type Unit } from "@/shared/format/position";
 import { classNames } from "@/shared/page/classNames";
-import styles from "./Plot.module.css";
-import type { Chart } from "./chart";
-import { chartPicture } from "./chartPicture";
+import { useTheme } from "@/shared/theme/theme";
+import { Chart } from "./chart";
 import { ChartBoundary } from "./ChartBoundary";
-import { useChart } from "./useChart";
+import { chartPicture } from "./chartPicture";
+import styles from "./Plot.module.css";
 import { hasPositive, hasValues, nextLine, NO_LOG, type View } from "./view";
 
 interface Props extends View {
@@ -151,4 +160,45 @@ function applyRangeKey({ key, shiftKey }: KeyboardEvent, chart: Chart): boolean 
 function clear(chart: Chart, view: View): void {
   chart.moveTo(undefined);
   view.onSelect?.(null);
+}
+
+interface ChartState {
+  host: RefObject<HTMLDivElement | null>; // the element that contains the chart
+  chart: RefObject<Chart | null>;
+  index: number | null; // of the crosshair in aligned.x
+  zoomed: boolean;
+}
+
+/** The chart of a component: created with it, updated with each view, repainted for each theme. */
+function useChart(view: View): ChartState {
+  const host = useRef<HTMLDivElement>(null);
+  const chart = useRef<Chart | null>(null);
+  const [index, setIndex] = useState<number | null>(null);
+  const [zoomed, setZoomed] = useState(false);
+  const theme = useTheme();
+
+  useLayoutEffect(() => {
+    if (!host.current) return;
+    const created = new Chart(host.current);
+    chart.current = created;
+    return () => {
+      created.destroy();
+      chart.current = null;
+    };
+  }, []);
+
+  useLayoutEffect(() => {
+    const onIndex = (at: number | null) => {
+      setIndex(at);
+      view.onIndex?.(at);
+    };
+    const onRange = (range: StepRange) => {
+      setZoomed(range !== null);
+      view.onRange?.(range);
+    };
+    chart.current?.show({ ...view, onIndex, onRange });
+  });
+
+  useEffect(() => chart.current?.repaint(), [theme]);
+  return { host, chart, index, zoomed };
 }

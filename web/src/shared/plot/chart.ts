@@ -3,15 +3,12 @@ import uPlot from "uplot";
 import type { StepRange } from "@/shared/curves/view";
 import { token } from "@/shared/theme/theme";
 import type { Shown } from "./chartPicture";
-import { drawDense, isDense, type LineStyle } from "./dense/lines";
+import { drawDense, isDense, type LineStyle } from "./dense";
 import { drawHighlight } from "./highlight";
 import { drawMarks, drawNotFinite, drawRestarts } from "./marks";
-import { fullX } from "./fullX";
+import { fullX, type View } from "./view";
 import { optionsFor } from "./options";
-import type { View } from "./view";
-import { listenForMoves } from "./zoom/drags";
-import { moved, type Range, rounded, scaled } from "./zoom/range";
-import { settled } from "./zoom/settled";
+import { listenForMoves, moved, type Range, rounded, scaled, settled } from "./zoom";
 
 const FAR = -1000; // above the chart, far from all lines
 const SETTLED_MS = 150; // after the last one of several changes of the range, finer curves are asked for

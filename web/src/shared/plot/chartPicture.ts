@@ -7,7 +7,7 @@ import { token } from "@/shared/theme/theme";
 import { xTexts, xTicks } from "./plotAxes";
 import { linearPosition } from "./scales";
 import { type Line, type View, visibleLines } from "./view";
-import type { Range } from "./zoom/range";
+import type { Range } from "./zoom";
 
 /** The ranges that a chart shows. */
 export interface Shown {

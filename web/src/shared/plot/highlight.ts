@@ -1,6 +1,6 @@
 /** The highlighted lines of a chart, on a canvas above the chart: a pointer that moves repaints a few lines, not all. */
 import type uPlot from "uplot";
-import { drawDense, isDense } from "./dense/lines";
+import { drawDense, isDense } from "./dense";
 
 const VEIL = 0.85; // of the surface's color, over the other lines
 const WIDTH = 2.4; // of a highlighted line, in CSS pixels

@@ -1,11 +1,9 @@
 /** The options of uPlot for a view. */
 import uPlot from "uplot";
-import { pathOf } from "./dense/lines";
-import { nearestIndex } from "./hover";
-import { bounded, isFlat, paddedRange } from "./bounds";
-import { fullX } from "./fullX";
+import { pathOf } from "./dense";
 import { lastLabelWidth, xAxis, yAxis } from "./plotAxes";
-import type { Line, View } from "./view";
+import { fullX, type Line, type View } from "./view";
+import { bounded, isFlat, paddedRange } from "./yRange";
 
 /** Return the options for `view`; `current` returns the view at the time of drawing. */
 export function optionsFor(
@@ -116,4 +114,31 @@ function logarithmicScale(): uPlot.Scale {
       return isFlat(low, high) ? bounded(low / 2, high * 2) : bounded(low / 1.12, high * 1.12);
     },
   };
+}
+
+type Values = uPlot.AlignedData[number];
+
+const ends = new WeakMap<Values, [first: number, last: number]>();
+
+/** Return the index of a curve's point nearest to `index`; null before its first and after its last point. */
+export function nearestIndex(values: Values, index: number): number | null {
+  const [first, last] = endsOf(values);
+  if (index < first || index > last) return null;
+  // between its ends a curve has points on both sides
+  let [left, right] = [index, index];
+  while (values[left] === undefined) left -= 1;
+  while (values[right] === undefined) right += 1;
+  return index - left <= right - index ? left : right;
+}
+
+/** Return the indices of the first and the last point; once for each column, since a pointer moves often. */
+function endsOf(values: Values): [number, number] {
+  const known = ends.get(values);
+  if (known) return known;
+  let [first, last] = [0, values.length - 1];
+  while (first <= last && values[first] === undefined) first += 1;
+  while (last > first && values[last] === undefined) last -= 1;
+  const found: [number, number] = [first, last];
+  ends.set(values, found);
+  return found;
 }

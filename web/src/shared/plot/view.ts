@@ -2,6 +2,7 @@
 import type { Aligned } from "@/shared/curves/column";
 import type { NotFinite } from "@/shared/curves/curve";
 import type { StepRange } from "@/shared/curves/view";
+import type { CsvValue } from "@/shared/files/csv";
 import type { Tick } from "@/shared/format/ticks";
 
 export interface Line {
@@ -68,4 +69,41 @@ export function nextLine(view: View, by: 1 | -1): string | null {
   const highlighted = keys.filter((key) => view.highlighted?.has(key));
   const from = highlighted.length === 1 ? keys.indexOf(highlighted[0] ?? "") : by > 0 ? -1 : 0;
   return keys.at((from + by) % Math.max(1, keys.length)) ?? null;
+}
+
+/**
+ * Return the full range of x; charts of one page agree on it, although their series have different steps. It begins
+ * at 0, or with the first step where the steps before it would take more than half of the picture.
+ */
+export function fullX({
+  xMin,
+  xMax,
+  aligned: { x },
+}: Pick<View, "xMin" | "xMax" | "aligned">): [number, number] {
+  const [first, last] = [x[0] ?? 0, Math.max(xMax ?? 0, x.at(-1) ?? 0)];
+  const start = startOfX(Math.min(xMin ?? first, first), last);
+  return [start, last > start ? last : start + 1];
+}
+
+/** Return where an axis of x begins whose data reach from `first` to `last`. */
+export function startOfX(first: number, last: number): number {
+  return first <= 0 || first > last - first ? (first < last ? first : Math.min(first, 0)) : 0;
+}
+
+/**
+ * The data of a chart as lines of a CSV file.
+ *
+ * Return a line for each point that the chart draws; the heads name the line, the x axis and the value.
+ */
+export function csvOfChart(
+  view: Pick<View, "lines" | "aligned" | "hidden">,
+  heads: readonly [line: string, x: string, value: string],
+): CsvValue[][] {
+  const { lines, aligned } = view;
+  const rows = visibleLines(view).flatMap((line) =>
+    (aligned.ys[lines.indexOf(line)] ?? []).flatMap((value, at): CsvValue[][] =>
+      value === undefined ? [] : [[line.key, aligned.x[at] ?? null, value]],
+    ),
+  );
+  return [[...heads], ...rows];
 }

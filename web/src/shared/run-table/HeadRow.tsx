@@ -1,6 +1,6 @@
 /** The headings of the table of runs: a click sorts all runs by the column. */
 import { classNames } from "@/shared/page/classNames";
-import type { Asked, RunTableData } from "./api/useRunTable";
+import type { Asked, RunTableData } from "./useRunTable";
 import styles from "./RunTable.module.css";
 import type { RunColumn } from "./RunTable";
 import type { RowSelection } from "./useRowSelection";

@@ -1,17 +1,18 @@
 /** The table of runs: any number of rows, of which the page has those in view; a heading sorts all of them. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useState } from "react";
+import { errorText } from "@/shared/api/client";
 import type { TableRow } from "@/shared/api/types";
+import { pluralize } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { useWidth } from "@/shared/page/useWidth";
-import { type Asked, type RunTableData, useRunTable } from "./api/useRunTable";
 import type { Cell } from "./columns";
 import { columnWidths, FIRST_WIDTH } from "./columnWidths";
 import { HeadRow } from "./HeadRow";
 import styles from "./RunTable.module.css";
-import { TableStatus } from "./TableStatus";
 import type { RowSelection } from "./useRowSelection";
+import { type Asked, type RunTableData, useRunTable } from "./useRunTable";
 
 const ROW_PX = 37;
 const OVERSCAN = 12; // rows outside the view
@@ -170,4 +171,19 @@ function BodyRow({ index, run, data, columns, selection, onPoint, isMarked = nev
       ))}
     </tr>
   );
+}
+
+/** The line below the table of runs: how many runs the query finds, or why there are none. */
+function TableStatus({ data }: { data: RunTableData }) {
+  return (
+    <p className={styles.tableStatus} role="status">
+      {statusText(data)}
+    </p>
+  );
+}
+
+function statusText({ total, error, isFetching }: RunTableData): string {
+  if (error) return total === null ? "The runs cannot be shown." : `The rows are old: ${errorText(error)}.`;
+  if (isFetching || total === null) return "Loading …";
+  return total ? pluralize(total, "run") : "No run matches.";
 }

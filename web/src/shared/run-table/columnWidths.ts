@@ -1,5 +1,5 @@
 /** The widths of the columns of the table of runs: of the heading, and of the longest text in view if there is space. */
-import { PAGE, type RunTableData } from "./api/useRunTable";
+import { PAGE, type RunTableData } from "./useRunTable";
 import type { RunColumn } from "./RunTable";
 
 export const FIRST_WIDTH = 120; // of the column with the run

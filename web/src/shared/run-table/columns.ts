@@ -4,7 +4,7 @@ import { formatCount, formatNumber, formatPercent, MISSING } from "@/shared/form
 import { formatAge, formatDuration } from "@/shared/format/time";
 import { hasCurve, isOfEngine, seriesKind, titleInText } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
-import { plainName, quotedName } from "./query/completion";
+import { plainName, quotedName } from "./completion";
 
 export type Cell = TableRow["cells"][number];
 

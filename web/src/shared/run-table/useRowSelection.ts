@@ -1,7 +1,7 @@
 /** The selected rows of a table of runs: they stay selected while the reader scrolls, sorts and filters. */
 import { useCallback, useState } from "react";
 import type { TableRow } from "@/shared/api/types";
-import { type Asked, fetchAllRows } from "./api/useRunTable";
+import { type Asked, fetchAllRows } from "./useRunTable";
 
 export const MOST_SELECTED = 1000; // runs of one selection
 

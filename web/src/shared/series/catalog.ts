@@ -1,4 +1,5 @@
 /** The catalog of series: title, format and axis of each. A user's own series take their names as titles. */
+import type { Values } from "@/shared/curves/column";
 import {
   formatCount,
   formatMemory,
@@ -8,11 +9,9 @@ import {
   formatTick,
   isShare,
 } from "@/shared/format/number";
-import type { Values } from "@/shared/curves/column";
 import type { Tick } from "@/shared/format/ticks";
 import { formatStepTime } from "@/shared/format/time";
-import { baseOf, rankOf, withoutRanks } from "./ranks";
-import { type SystemSeries, systemOf } from "./system";
+import { baseOf, rankOf, systemOf, type SystemSeries, withoutRanks } from "./names";
 
 export const LOSS = "loss";
 export const RATE = "learning_rate";
@@ -151,3 +150,20 @@ export function chartSeries(names: Iterable<string>, isEngine: boolean): SeriesK
   const own = [...present].filter((name) => !BY_NAME.has(name)).sort();
   return [...KNOWN.filter((kind) => present.has(kind.name)), ...own.map(seriesKind)];
 }
+
+export const PARTS = [
+  { name: COMPUTE_S, title: "Compute", color: { light: "#5b72d0", dark: "#7487e6" } },
+  { name: UPDATE_S, title: "Update", color: { light: "#8a5fb5", dark: "#a57fd0" } },
+  { name: COMMUNICATION_S, title: "Communication", color: { light: "#c97524", dark: "#e0924a" } },
+  { name: INPUT_S, title: "Input", color: { light: "#5d9683", dark: "#5f9d8c" } },
+  { name: IDLE_S, title: "Idle", color: { light: "#a3a3ad", dark: "#75757f" } },
+] as const;
+
+/** The cost of K-FAC, which the engine counts in compute and in update; the page of a run shows it apart. */
+export const KFAC_PART = {
+  name: "kfac_s",
+  title: "K-FAC",
+  color: { light: "#b5527c", dark: "#d0789e" },
+} as const;
+
+export type Part = (typeof PARTS)[number] | typeof KFAC_PART;

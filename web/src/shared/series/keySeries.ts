@@ -17,7 +17,7 @@ import {
   TRAINED_S,
   UPDATE_S,
 } from "./catalog";
-import { withoutRanks } from "./ranks";
+import { withoutRanks } from "./names";
 
 const BEST = [LOSS, HELDOUT_ACCURACY, HELDOUT_LOSS];
 const QUALITY = /loss|acc|error|score|perplexity|reward|return|bleu|auc|f1/i;

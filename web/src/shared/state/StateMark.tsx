@@ -91,3 +91,21 @@ export function StateMark({ state, stopping = false, afterFailure = false, iconO
     </span>
   );
 }
+
+interface DivergedMarkProps {
+  diverged: { sentence: string } | null;
+  count?: number; // of runs
+}
+
+/** The mark of a run, or of several, of which a metric is NaN or infinite to its end: beside the state, in words. */
+export function DivergedMark({ diverged, count }: DivergedMarkProps) {
+  if (!diverged && !count) return null;
+  return (
+    <span className={styles.state} data-state="failed" title={diverged?.sentence}>
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <path d="M4 4l8 8M12 4l-8 8" className={styles.stateLine} />
+      </svg>
+      {count === undefined ? "diverged" : `${count} diverged`}
+    </span>
+  );
+}

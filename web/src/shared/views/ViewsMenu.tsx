@@ -1,11 +1,19 @@
 /** The saved views of a page: open, save, rename, replace, delete with undo. */
 import { useState } from "react";
-import { useSearch } from "wouter";
+import { Link, useSearch } from "wouter";
 import type { SavedView } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
-import { useChangeView, useSaveView, useViews, type ViewPage } from "./api/useViews";
-import { ViewItem } from "./ViewItem";
+import { serviceAddress } from "@/shared/page/root";
+import {
+  shownAddress,
+  useChangeView,
+  useSaveView,
+  useViews,
+  viewAddress,
+  type ViewChange,
+  type ViewPage,
+} from "./views";
 import styles from "./ViewsMenu.module.css";
 
 export function ViewsMenu({ page }: { page: ViewPage }) {
@@ -101,5 +109,109 @@ function Undo({ change }: { change: ReturnType<typeof useChangeView> }) {
         </>
       )}
     </p>
+  );
+}
+
+interface Props {
+  view: SavedView;
+  query: string; // of the page
+  onChange: (change: ViewChange) => void;
+  onClose: () => void;
+}
+
+/** A saved view in the list: its link, and the buttons that rename, replace and delete it. */
+function ViewItem({ view, query, onChange, onClose }: Props) {
+  const [isRenaming, setRenaming] = useState(false);
+  if (isRenaming)
+    return (
+      <NewName
+        view={view}
+        onName={(name) => {
+          setRenaming(false);
+          if (name && name !== view.name) onChange({ id: view.id, name });
+        }}
+      />
+    );
+  return (
+    <li>
+      <Link href={shownAddress(view)} onClick={onClose} className={styles.viewName ?? ""}>
+        {view.name}
+      </Link>
+      {view.owner && <span className="muted small">{view.owner}</span>}
+      <ViewActions
+        {...{ view, query, onChange }}
+        onRename={() => {
+          setRenaming(true);
+        }}
+      />
+    </li>
+  );
+}
+
+type ActionsProps = Omit<Props, "onClose"> & { onRename: () => void };
+
+function ViewActions({ view, query, onChange, onRename }: ActionsProps) {
+  const { id } = view;
+  return (
+    <span className={styles.viewActions}>
+      <a href={serviceAddress(viewAddress(id))} title="The lasting address of the view">
+        Link
+      </a>
+      {view.query !== query && (
+        <ActionButton
+          text="Replace"
+          view={view}
+          onClick={() => {
+            onChange({ id, query });
+          }}
+        />
+      )}
+      <ActionButton text="Rename" view={view} onClick={onRename} />
+      <ActionButton
+        text="Delete"
+        view={view}
+        onClick={() => {
+          onChange({ id, deleted: true });
+        }}
+      />
+    </span>
+  );
+}
+
+interface ActionProps {
+  text: string;
+  view: SavedView;
+  onClick: () => void;
+}
+
+function ActionButton({ text, view, onClick }: ActionProps) {
+  return (
+    <button type="button" className="plain" aria-label={`${text} the view ${view.name}`} onClick={onClick}>
+      {text}
+    </button>
+  );
+}
+
+function NewName({ view, onName }: { view: SavedView; onName: (name: string) => void }) {
+  const [name, setName] = useState(view.name);
+  return (
+    <li>
+      <input
+        className="textInput"
+        aria-label={`New name of ${view.name}`}
+        value={name}
+        onChange={(event) => {
+          setName(event.target.value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault(); // the form would save another view
+          onName(name.trim());
+        }}
+        onBlur={() => {
+          onName(name.trim());
+        }}
+      />
+    </li>
   );
 }

@@ -5,7 +5,7 @@ import { classNames } from "@/shared/page/classNames";
 import { category } from "@/shared/plot/palette";
 import { useTheme } from "@/shared/theme/theme";
 import { averageShares, chunkShares } from "./chunkShares";
-import { promisedChunks } from "../operation/operations";
+import { promisedChunks } from "../operations";
 import { CELL, layoutHosts, messagePath } from "./layout";
 import styles from "./PlanDiagram.module.css";
 

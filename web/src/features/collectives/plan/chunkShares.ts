@@ -1,6 +1,6 @@
 /** The share of the result that each rank holds after some rounds of a plan, chunk by chunk. */
 import type { PlanView } from "@/shared/api/types";
-import { blockOf, hasSums } from "../operation/operations";
+import { blockOf, hasSums } from "../operations";
 
 /**
  * Return shares by rank and chunk: of a sum from 1 / world (the rank's own part) to 1 (the complete sum), of what is

@@ -5,7 +5,7 @@ import { Choice } from "@/shared/controls/Choice";
 import { Switch } from "@/shared/controls/Switch";
 import { seriesKind } from "@/shared/series/catalog";
 import { metricNames } from "../groups/fields";
-import { LogSwitches } from "../panels/LogSwitches";
+import { LogSwitches } from "../panels/PanelOptions";
 import { type CurveOptions, SMOOTHINGS } from "./options";
 
 interface Props {

@@ -3,7 +3,7 @@ import { memo, useId, useMemo, useState } from "react";
 import { formatNumber, formatTick } from "@/shared/format/number";
 import { type Tick, tickTexts, widthOf } from "@/shared/format/ticks";
 import { formatDuration } from "@/shared/format/time";
-import { startOfX } from "@/shared/plot/fullX";
+import { startOfX } from "@/shared/plot/view";
 import type { Position } from "@/shared/plot/scales";
 import { type Axis, axisOf, type Extent, extentOf, timeUnit } from "@/shared/frame/axis";
 import { Explorable } from "@/shared/frame/Explorable";
@@ -11,16 +11,13 @@ import { type Box, boxOf, Frame } from "@/shared/frame/Frame";
 import { Overlay } from "@/shared/frame/Overlay";
 import type { Points } from "./means";
 import { valueAt } from "@/shared/curves/column";
-import { bandPath, linePath } from "./paths";
+import { bandPath, type DrawnLine, linePath } from "./lines";
 import styles from "./CurvePicture.module.css";
-import type { DrawnLine } from "./lines";
 import { movedPoint, nearestPoint, type Pointed } from "./nearest";
 import type { CurveOptions } from "./options";
 import { isCounted, X_TITLES, X_UNITS, type XAxis } from "@/shared/curves/xAxis";
 import { atPosition } from "@/shared/format/position";
-import type { CurveRange } from "./range";
-import { useMoves } from "./useMoves";
-import { rangeAfter, rangeBetween, rangeMoved, type Shown } from "./zoom";
+import { type CurveRange, rangeAfter, rangeBetween, rangeMoved, type Shown, useMoves } from "./ranges";
 
 interface Props {
   width: number;

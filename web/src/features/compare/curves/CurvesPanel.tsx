@@ -1,6 +1,13 @@
 /** A panel of curves: one metric of all compared runs over one picture. */
+import { skipToken, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { StepRange } from "@/shared/curves/view";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
+import type { ComparedCurve } from "@/shared/api/types";
+import { bucketsOf, rangeQuery, type StepRange } from "@/shared/curves/view";
+import { stepsOf, X_SERIES, X_TITLES } from "@/shared/curves/xAxis";
+import type { CsvValue } from "@/shared/files/csv";
 import { pluralize } from "@/shared/format/number";
 import { NO_LOG, RESTART_NOTE } from "@/shared/plot/view";
 import {
@@ -11,17 +18,14 @@ import {
   titleWithUnit,
 } from "@/shared/series/catalog";
 import { useTheme } from "@/shared/theme/theme";
-import { useComparedCurves } from "../api/useComparedCurves";
 import type { RunGroup } from "../groups/groups";
-import type { PanelProps } from "../panels/compared";
 import { PanelFrame } from "../panels/PanelFrame";
+import type { PanelProps } from "../panels/panels";
 import { CurveControls } from "./CurveControls";
 import { CurvePicture } from "./CurvePicture";
-import { csvOfLines } from "./csvOfLines";
 import { type DrawnLine, linesOf, reportedOf } from "./lines";
 import { type CurveOptions, curveOptions, groupsOfMeans } from "./options";
-import { stepsOf, X_SERIES, X_TITLES } from "@/shared/curves/xAxis";
-import { type CurveRange, rangeOf } from "./range";
+import { type CurveRange, rangeOf } from "./ranges";
 
 export function CurvesPanel({ panel, place, onOptions, ids, comparison, groups, isLive }: PanelProps) {
   const options = curveOptions(panel, comparison, groups.all);
@@ -133,4 +137,64 @@ function legendOf(lines: ReturnType<typeof linesOf>, groups: readonly RunGroup[]
   const drawn = new Set(lines.map(({ group }) => group));
   const known = groups.filter(({ key }) => drawn.has(key));
   return known.length ? known : lines;
+}
+
+/**
+ * The data of a picture of curves as lines of a CSV file.
+ *
+ * Return a line for each point: of single runs the value, of groups mean and band.
+ */
+export function csvOfLines(
+  lines: readonly DrawnLine[],
+  { axis, metric, isMean }: Pick<CurveOptions, "axis" | "metric" | "isMean">,
+): CsvValue[][] {
+  const heads = isMean
+    ? ["group", "runs", axis, `mean(${metric})`, "mean - deviation", "mean + deviation"]
+    : ["run", "group", axis, metric];
+  const rows = lines.flatMap(({ key, label, runs, points, band }) =>
+    points.x.map((x, at): CsvValue[] => {
+      const y = points.y[at] ?? null;
+      return isMean ? [label, runs, x, y, band?.low[at] ?? null, band?.high[at] ?? null] : [key, label, x, y];
+    }),
+  );
+  return [heads, ...rows];
+}
+
+export type CurvesById = ReadonlyMap<number, ComparedCurve>;
+
+const NONE: CurvesById = new Map();
+const NAME_PART = 2; // of the query's key
+const MOST_BUCKETS = 400; // of a curve: a picture of many curves needs no more
+
+/**
+ * GET /runs/curves: one series of all compared runs in one request.
+ *
+ * Return the curves; none without a name.
+ */
+function useComparedCurves(
+  ids: readonly number[],
+  name: string | null,
+  isLive: boolean,
+  range: StepRange = null,
+) {
+  const view = rangeQuery(range);
+  const pollInterval = usePollInterval();
+  const buckets = Math.min(MOST_BUCKETS, bucketsOf(0.5));
+  const { data, error } = useQuery({
+    queryKey: keys.comparedCurves(ids, name ?? "", [buckets, view.from ?? 0, view.to ?? null]),
+    queryFn:
+      name === null
+        ? skipToken
+        : async ({ signal }) => {
+            const params = { query: { run: [...ids], name, buckets, ...view } };
+            const { curves } = await body(client.GET("/api/v1/runs/curves", { params, signal }));
+            return new Map(curves.map((curve) => [curve.run_id, curve]));
+          },
+    // of other runs or another part, but not of another series
+    placeholderData: (before, earlier) => (earlier?.queryKey[NAME_PART] === name ? before : undefined),
+    refetchInterval: isLive ? pollInterval(false) : false,
+    structuralSharing: false, // comparing whole columns costs more than drawing them
+    retry: false,
+  });
+  return { curves: data ?? NONE, isKnown: name === null || data !== undefined, error };
 }

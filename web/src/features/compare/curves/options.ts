@@ -6,7 +6,7 @@ import type { Theme } from "@/shared/theme/theme";
 import type { Extent } from "@/shared/frame/axis";
 import { metricNames } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";
-import { oneOf, type Panel } from "../state/panels";
+import { oneOf, type Panel } from "../panels/panels";
 import { readAxis, type XAxis } from "@/shared/curves/xAxis";
 
 export const SMOOTHINGS = ["none", "light", "medium", "strong"] as const;

@@ -1,11 +1,9 @@
 /** The groups in their colors: the pointer on one highlights it, a click hides or shows it. */
 import { useState } from "react";
-import { LegendEntry } from "@/shared/plot/legend/LegendEntry";
-import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
+import { LegendEntry, LineSwatch } from "@/shared/plot/Legend";
 import { classNames } from "@/shared/page/classNames";
-import type { RunGroup } from "./groups";
+import type { Groups, RunGroup } from "./groups";
 import styles from "./GroupLegend.module.css";
-import type { Groups } from "./useGroups";
 
 const MOST_ENTRIES = 24; // before a click shows all
 

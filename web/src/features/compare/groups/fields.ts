@@ -1,9 +1,10 @@
 /** The fields that the page offers: those in which the runs differ, figures of their metrics, and times. */
+import { capitalized } from "@/shared/format/value";
 import type { RunComparison } from "@/shared/api/types";
 import type { ChoiceOption } from "@/shared/controls/Choice";
 import { keySeries } from "@/shared/series/keySeries";
 import { metricOf, titleOf } from "@/shared/run-table/columns";
-import { plainName, quotedName } from "@/shared/run-table/query/completion";
+import { plainName, quotedName } from "@/shared/run-table/completion";
 
 export const FIGURES = ["best", "last", "mean", "min", "max"] as const;
 export type Figure = (typeof FIGURES)[number];
@@ -34,11 +35,6 @@ export function fieldHead(field: string): string {
   const title = fieldTitle(field);
   const isOwn = title === metricOf(field) || plainName(field).startsWith("parameters.");
   return isOwn ? title : capitalized(title);
-}
-
-/** Return a title that begins with a capital letter. */
-export function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Return the names of metrics, the most useful first. */

@@ -1,11 +1,17 @@
 /** The compared runs with the values of the requested fields. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { serviceNow } from "@/shared/api/clock";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
 import type { TablePage, TableRow } from "@/shared/api/types";
 import { formatTick } from "@/shared/format/number";
 import { formatDuration } from "@/shared/format/time";
 import { timeUnit } from "@/shared/frame/axis";
+import { MOST_COMPARED } from "@/shared/run-table/addresses";
 import { type Cell, cellText, type ColumnKind } from "@/shared/run-table/columns";
+import { type Asked, fetchRows } from "@/shared/run-table/useRunTable";
 import { seriesKind } from "@/shared/series/catalog";
+import { hasEnded } from "@/shared/state/state";
 
 const ANY: ColumnKind = { kind: "any", metric: null };
 
@@ -56,4 +62,29 @@ export class RunData {
     const kind = this.#kinds.get(field) ?? ANY;
     return cellText(field, kind, value, now);
   }
+}
+
+const EMPTY: TablePage = { total: 0, offset: 0, columns: [], rows: [] };
+
+/** The rows of the compared runs with the fields that the page shows: one request for all of them. */
+export function useRunData(ids: readonly number[], fields: readonly string[]) {
+  const pollInterval = usePollInterval();
+  const asked: Asked = { where: "", q: "", sort: "id", columns: [...fields], archived: false, runs: ids };
+  const { data, error } = useQuery({
+    queryKey: keys.comparedRuns(ids, fields),
+    queryFn: ({ signal }) => fetchRows(asked, { limit: MOST_COMPARED }, signal),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state }) =>
+      state.data?.rows.some((row) => !hasEnded(row.state)) ? pollInterval(false) : false,
+    select: toData,
+    retry: false,
+  });
+  return { data: data ?? NO_DATA, isKnown: data !== undefined, error };
+}
+
+const NO_DATA = new RunData(EMPTY);
+
+/** A function of its own: a new one at each rendering would make new data. */
+function toData(page: TablePage): RunData {
+  return new RunData(page);
 }

@@ -1,7 +1,6 @@
 /** The panels of the page, which the reader adds, removes and orders; the address holds them. */
-import { type Kind, KIND_TITLES, KINDS, moved, type Panel, withOptions } from "../state/panels";
+import { type Compared, type Kind, KIND_TITLES, KINDS, moved, type Panel, withOptions } from "./panels";
 import { ComparePanel } from "./ComparePanel";
-import type { Compared } from "./compared";
 import styles from "./PanelGrid.module.css";
 import { Menu } from "@/shared/controls/Menu";
 

@@ -6,7 +6,7 @@ import { fieldTitle } from "../groups/fields";
 import { axisOf, type Axis, type Extent, padded } from "@/shared/frame/axis";
 import { Explorable } from "@/shared/frame/Explorable";
 import { type Box, boxOf, Frame } from "@/shared/frame/Frame";
-import { frontPath } from "./frontPath";
+import { frontPath } from "./pareto";
 import type { ScatterOptions, ScatterPoint } from "./scatter";
 import styles from "./ScatterPicture.module.css";
 

@@ -4,7 +4,7 @@ import { extentOf } from "@/shared/frame/axis";
 import { figureOf, fieldOf, isBetterWhenHigher, metricNames } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";
 import type { RunData } from "../groups/runData";
-import { oneOf, type Panel } from "../state/panels";
+import { oneOf, type Panel } from "../panels/panels";
 
 export interface ScatterOptions {
   x: string; // fields

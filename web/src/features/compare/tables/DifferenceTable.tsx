@@ -1,11 +1,12 @@
 /** What differs between the runs: a column for each of a few runs, else the values with the number of their runs. */
+import { capitalized } from "@/shared/format/value";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { ComparedField, RunComparison } from "@/shared/api/types";
 import { valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { capitalized, fieldOf } from "../groups/fields";
+import { fieldOf } from "../groups/fields";
 import styles from "./Tables.module.css";
 
 interface Props {

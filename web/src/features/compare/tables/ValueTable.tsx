@@ -7,12 +7,12 @@ import { saveText } from "@/shared/files/save";
 import { MISSING } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
+import { LineSwatch } from "@/shared/plot/Legend";
 import { seriesKind, titleInText } from "@/shared/series/catalog";
 import { figureOf, isBetterWhenHigher, metricNames } from "../groups/fields";
 import type { RunGroup } from "../groups/groups";
 import type { RunData } from "../groups/runData";
-import { type Spread, spreadOf } from "./spread";
+import { type Spread, spreadOf, spreadText } from "@/shared/series/spread";
 import styles from "./Tables.module.css";
 
 interface Props {
@@ -106,11 +106,6 @@ function Row({ row, format, isHigh }: { row: Values; format: Format; isHigh: boo
       <td className="number">{spreadText(last, format)}</td>
     </tr>
   );
-}
-
-function spreadText(spread: Spread | null, format: Format): string {
-  if (!spread) return MISSING;
-  return format(spread.mean) + (spread.deviation === null ? "" : ` ± ${format(spread.deviation)}`);
 }
 
 /** Return the values of the groups, the best mean first; groups without a value come last. */

@@ -3,16 +3,15 @@ import { useState } from "react";
 import { useLocation } from "wouter";
 import type { ExperimentDetail } from "@/shared/api/types";
 import { Menu, type MenuItem } from "@/shared/controls/Menu";
-import { StopButton } from "@/shared/dialog/StopButton";
+import { StopButton } from "@/shared/lifecycle/StopButton";
 import { pluralize } from "@/shared/format/number";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useLabels } from "@/shared/lifecycle/changes";
 import { Outcome } from "@/shared/lifecycle/Outcome";
 import { RetryButton } from "@/shared/lifecycle/RetryButton";
 import { hasEnded } from "@/shared/state/state";
 import { countsText } from "@/shared/state/StateBar";
-import { useStopExperiment } from "../api/useStopExperiment";
 import { hasSearch } from "../axes";
-import { kindOf } from "../kind";
+import { kindOf } from "../shownExperiment";
 import { ExperimentDialog, type Opened } from "./ExperimentDialog";
 
 interface Props {
@@ -48,12 +47,15 @@ export function ExperimentActions({ experiment, stopping, refresh }: Props) {
 }
 
 function Stop({ experiment, stopping }: Pick<Props, "experiment" | "stopping">) {
-  const stop = useStopExperiment(experiment.id);
   const active = activeCounts(experiment.counts);
   const runs = Object.values(active).reduce((sum, count) => sum + count, 0);
   if (!runs) return null;
   return (
-    <StopButton target={pluralize(runs, "run")} stop={stop} stopping={stopping}>
+    <StopButton
+      target={{ kind: "experiment", id: experiment.id }}
+      name={pluralize(runs, "run")}
+      stopping={stopping}
+    >
       {countsText(active)}. The curves remain stored. A stopped run can be resumed from its newest checkpoint.
     </StopButton>
   );

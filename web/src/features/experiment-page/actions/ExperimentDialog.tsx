@@ -1,10 +1,14 @@
 /** The dialog of an action on an experiment. */
+import { useState } from "react";
 import { useLocation } from "wouter";
+import { ApiError } from "@/shared/api/client";
 import type { ExperimentDetail } from "@/shared/api/types";
+import { TextField } from "@/shared/controls/TextField";
+import { Dialog } from "@/shared/dialog/Dialog";
+import { useLabels } from "@/shared/lifecycle/changes";
 import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
-import { NotifyDialog } from "../notify/NotifyDialog";
-import { EditDialog } from "./EditDialog";
+import { NotifyDialog } from "./NotifyDialog";
 import { PointsDialog } from "./PointsDialog";
 
 export type Opened = "edit" | "points" | "rerun" | "notify" | "delete";
@@ -44,4 +48,52 @@ export function ExperimentDialog({ opened, experiment, refresh, close }: Props) 
         />
       );
   }
+}
+
+const FIELDS = [
+  ["name", "Name"],
+  ["description", "Description"],
+  ["owner", "Owner"],
+  ["project", "Project"],
+] as const;
+
+interface EditDialogProps {
+  experiment: ExperimentDetail;
+  refresh: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** The dialog that changes the name, description, owner and project of an experiment. */
+function EditDialog({ experiment, refresh, onClose }: EditDialogProps) {
+  const { name, description, owner, project } = experiment;
+  const [texts, setTexts] = useState({ name, description, owner, project });
+  const labels = useLabels({ kind: "experiment", id: experiment.id }, refresh);
+  const fields = labels.error instanceof ApiError ? labels.error.fields : [];
+  return (
+    <Dialog
+      title="Edit the labels"
+      error={labels.error}
+      onCancel={onClose}
+      onSubmit={() => {
+        labels.mutate(texts, { onSuccess: onClose });
+      }}
+      buttons={
+        <button className="button primary" disabled={labels.isPending || !texts.name.trim()}>
+          Save
+        </button>
+      }
+    >
+      {FIELDS.map(([field, label]) => (
+        <TextField
+          key={field}
+          label={label}
+          value={texts[field]}
+          error={fields.find(({ path }) => path === field)?.message}
+          onChange={(text) => {
+            setTexts({ ...texts, [field]: text });
+          }}
+        />
+      ))}
+    </Dialog>
+  );
 }

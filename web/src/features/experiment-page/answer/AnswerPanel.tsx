@@ -1,18 +1,21 @@
 /** The answer of an experiment: a sentence of result, the picture of its figure, and what it leaves out. */
+import { capitalized } from "@/shared/format/value";
 import type { Answer } from "@/shared/api/types";
-import { pluralize } from "@/shared/format/number";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
+import { pluralize } from "@/shared/format/number";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
 import { AddToReport } from "@/shared/reports/AddToReport";
 import { hasEnded } from "@/shared/state/state";
 import { useTheme } from "@/shared/theme/theme";
-import { useAnswer } from "../api/useAnswer";
-import type { ShownExperiment } from "../workflow/useStep";
+import type { ShownExperiment } from "../shownExperiment";
 import { AnswerControls } from "./AnswerControls";
 import styles from "./AnswerPanel.module.css";
-import { AnswerPicture } from "./AnswerPicture";
 import { AnswerTable } from "./AnswerTable";
+import { BarsPicture } from "./pictures/BarsPicture";
+import { HeatMap } from "./pictures/HeatMap";
+import { LinesPicture } from "./pictures/LinesPicture";
+import { StepTimeBar } from "./pictures/StepTimeBar";
 import {
   blocksOfAnswer,
   legendOfAnswer,
@@ -21,7 +24,7 @@ import {
   pictureOfAnswer,
   titleOf,
 } from "./reportBlocks";
-import { useAnswerChoice } from "./useAnswerChoice";
+import { useAnswer, useAnswerChoice } from "./useAnswer";
 
 export function AnswerPanel({ experiment }: { experiment: ShownExperiment }) {
   const [choice, onChange] = useAnswerChoice();
@@ -79,12 +82,7 @@ function AnswerDownload({ answer, name }: { answer: Answer; name: string }) {
 
 /** What the picture leaves out, and what a reader must know of its figures. */
 function Notes({ answer }: { answer: Answer }) {
-  const notes = [
-    ...exclusions(answer),
-    ...means(answer),
-    ...refusals(answer),
-    ...answer.notes.map(capitalized),
-  ];
+  const notes = [...exclusions(answer), ...means(answer), ...refusals(answer), ...answer.notes.map(sentence)];
   if (!notes.length) return null;
   return (
     <ul className={classNames("small muted", styles.notes)} aria-label="Notes">
@@ -121,6 +119,17 @@ function refusals({ groups }: Answer): string[] {
   return [...new Set(found)].map((reason) => `No speed-up: ${reason}.`).slice(0, 5);
 }
 
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+/** Return a text of the service as a sentence. */
+function sentence(text: string): string {
+  return capitalized(text) + (text.endsWith(".") ? "" : ".");
+}
+
+/** The picture of an answer, by its kind. */
+function AnswerPicture({ answer }: { answer: Answer }) {
+  const { figure, x, y, groups, picture } = answer;
+  if (!figure || !groups.some((group) => group.figure)) return null;
+  if (x && y) return <HeatMap answer={answer} figure={figure} x={x} y={y} />;
+  if (x) return <LinesPicture answer={answer} figure={figure} x={x} />;
+  if (picture === "bars") return <BarsPicture answer={answer} figure={figure} />;
+  return groups[0] && <StepTimeBar parts={groups[0].parts} legend />;
 }

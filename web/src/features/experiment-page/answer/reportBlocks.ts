@@ -4,9 +4,9 @@ import { type CsvValue, csvText } from "@/shared/files/csv";
 import { pictureIn } from "@/shared/files/htmlPicture";
 import type { LegendEntry } from "@/shared/files/picture";
 import { type Block, pictureBlock, runsBlock, textBlock } from "@/shared/reports/blocks";
-import { PARTS } from "@/shared/series/timeParts";
+import { PARTS } from "@/shared/series/catalog";
 import type { Theme } from "@/shared/theme/theme";
-import { legendOf } from "./pictures/lineColors";
+import { legendOf } from "./scales";
 
 const FIGURES = ["best(heldout_accuracy)", "duration"];
 

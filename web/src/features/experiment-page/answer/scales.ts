@@ -1,6 +1,9 @@
-/** Positions on an answer's axis, and the groups of its lines. */
+/** Positions on an answer's axis, and the groups and colors of its lines. */
 import type { AnswerAxis, AnswerFigure, AnswerGroup, FigureSpread } from "@/shared/api/types";
+import type { LegendEntry } from "@/shared/files/picture";
+import { category, DASHES, MOST_CATEGORIES, ramp } from "@/shared/plot/palette";
 import type { Position } from "@/shared/plot/scales";
+import type { Theme } from "@/shared/theme/theme";
 
 /** Return the position of a value of the axis in pixels, from `from` to `to`. */
 export function axisPosition({ scale, values }: AnswerAxis, from: number, to: number): Position {
@@ -35,4 +38,24 @@ export function byLabel(groups: AnswerGroup[]): Map<string, AnswerGroup[]> {
 
 export function isInside({ low, high }: { low: number; high: number }, value: number): boolean {
   return value >= low && value <= high;
+}
+
+export function colorOf(index: number, count: number, theme: Theme): string {
+  return count > MOST_CATEGORIES ? ramp(index / (count - 1), theme) : category(index, theme);
+}
+
+/** Return the dashes of a line, so that a few lines differ without their colors too. */
+export function dashOf(index: number, count: number): number[] {
+  return count <= DASHES.length ? (DASHES[index] ?? []) : [];
+}
+
+/** Return the legend of the lines for a file; none for a single line. */
+export function legendOf(groups: AnswerGroup[], theme: Theme): LegendEntry[] {
+  const labels = [...byLabel(groups)].map(([label]) => label);
+  if (labels.length < 2) return [];
+  return labels.map((label, index) => ({
+    label,
+    color: colorOf(index, labels.length, theme),
+    dash: dashOf(index, labels.length),
+  }));
 }

@@ -1,27 +1,25 @@
 /** The panel of the overlaid curves: toolbar, readout, chart and legend. */
 import { type RefObject, useMemo, useRef, useState } from "react";
 import type { ExperimentDetail, RunView } from "@/shared/api/types";
-import { formatTick, pluralize } from "@/shared/format/number";
-import type { Aligned } from "@/shared/curves/column";
-import { changeZoom, useZoom } from "@/shared/curves/zoomAddress";
+import type { Aligned, Values } from "@/shared/curves/column";
+import { changeZoom, useZoom } from "@/shared/curves/view";
 import { X_SERIES, X_TITLES, X_UNITS } from "@/shared/curves/xAxis";
-import { classNames } from "@/shared/page/classNames";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
-import { csvOfChart } from "@/shared/plot/chartCsv";
+import { formatTick, pluralize } from "@/shared/format/number";
+import { atPosition, type Unit } from "@/shared/format/position";
+import { valuesText } from "@/shared/format/value";
+import { classNames } from "@/shared/page/classNames";
 import { type Picture, Plot } from "@/shared/plot/Plot";
-import { type Line, RESTART_NOTE, type View, visibleLines } from "@/shared/plot/view";
+import { csvOfChart, type Line, RESTART_NOTE, type View, visibleLines } from "@/shared/plot/view";
 import type { YRange } from "@/shared/plot/yRange";
 import { kindOfValues, type SeriesKind, titleInText } from "@/shared/series/catalog";
 import type { Axis } from "../axes";
-import { type LineStyles, legendOf } from "../lineStyles";
+import { legendOf, type LineStyles } from "../lineStyles";
 import type { Selection } from "../useSelection";
 import { AxisLegend } from "./AxisLegend";
 import styles from "./CurvesPanel.module.css";
-import { CurvesToolbar } from "./CurvesToolbar";
-import { readoutText } from "./readout";
-import { type CurveOptions, useCurveOptions } from "./useCurveOptions";
-import { type Overlay, useOverlay } from "./useOverlay";
-import { useYRange } from "./useYRange";
+import { type CurveOptions, CurvesToolbar, useCurveOptions } from "./CurvesToolbar";
+import { type Overlay, useOverlay, useYRange } from "./useOverlay";
 
 interface Props {
   experiment: ExperimentDetail;
@@ -162,4 +160,43 @@ function CutNote({ range, kind }: { range: YRange; kind: SeriesKind }) {
       {kind.format(range.low)} to {kind.format(range.high)}.
     </p>
   );
+}
+
+interface Drawn {
+  lines: Line[];
+  aligned: Aligned;
+  runs: ReadonlyMap<string, RunView>; // by the keys of their lines
+  kind: SeriesKind;
+  unit: Unit;
+}
+
+/**
+ * The readout of the overlaid curves: the value of the single curve that is highlighted or visible.
+ *
+ * Return "Run 12, rate 0.4, batch 512: 93.10% at step 480" at the crosshair; null for several curves.
+ */
+function readoutText(
+  drawn: Drawn,
+  { hidden, highlighted }: Pick<Selection, "hidden" | "highlighted">,
+  index: number | null,
+): string | null {
+  const { lines, aligned, runs, kind, unit } = drawn;
+  const visible = visibleLines({ lines, hidden });
+  const selected = visible.filter(({ key }) => highlighted?.has(key));
+  const [line, another] = selected.length ? selected : visible;
+  const run = line && runs.get(line.key);
+  if (!run || another) return null;
+  const column = aligned.ys[lines.indexOf(line)];
+  const at = indexWithValue(column, index);
+  const values = valuesText(run.values);
+  const position = atPosition(aligned.x[at] ?? 0, unit);
+  return `Run ${run.id}${values && `, ${values}`}: ${kind.format(column?.[at])} ${position}`;
+}
+
+/** Return the index of the crosshair, or the last index before it that has a value. */
+function indexWithValue(column: Values | undefined, index: number | null): number {
+  if (!column) return 0;
+  let at = Math.min(index ?? column.length - 1, column.length - 1);
+  while (at > 0 && typeof column[at] !== "number") at -= 1;
+  return at;
 }

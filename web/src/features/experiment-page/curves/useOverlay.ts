@@ -5,12 +5,13 @@ import type { ExperimentDetail, RunView } from "@/shared/api/types";
 import { alignColumns, type Aligned, smooth } from "@/shared/curves/column";
 import { type NotFinite, refine } from "@/shared/curves/curve";
 import { useCurves } from "@/shared/curves/useCurves";
-import { inAxis, placed, placesOf, reportedBy, stepsOf, X_SERIES } from "@/shared/curves/xAxis";
 import type { StepRange } from "@/shared/curves/view";
+import { inAxis, placed, placesOf, reportedBy, stepsOf, X_SERIES } from "@/shared/curves/xAxis";
 import type { Line } from "@/shared/plot/view";
+import { resultRange, robustRange, type YRange } from "@/shared/plot/yRange";
 import { hasEnded } from "@/shared/state/state";
 import type { LineStyles } from "../lineStyles";
-import type { CurveOptions } from "./useCurveOptions";
+import type { CurveOptions } from "./CurvesToolbar";
 
 const MAX_DOTTED = 3; // curves; more of them show no dots
 
@@ -63,4 +64,25 @@ export function useOverlay(
     placesOf(curve.restarts, axis, reportedBy(places.get(ids[at] ?? 0))),
   );
   return { lines, aligned, notFinite, restarts: resumed };
+}
+
+interface DrawnOverlay {
+  lines: Line[];
+  aligned: Aligned;
+}
+
+/** The range of y of the overlaid curves, where the whole range would hide what they differ in. */
+export function useYRange(
+  { lines, aligned }: DrawnOverlay,
+  { kind, logarithmic, whole }: CurveOptions,
+  hidden: ReadonlySet<string>,
+): { range: YRange | null; hasRange: boolean } {
+  const keys = lines.map(({ key }) => key).join(" ");
+  const found = useMemo(() => {
+    const shown = keys.split(" ");
+    const ys = aligned.ys.filter((_, index) => !hidden.has(shown[index] ?? ""));
+    if (kind.ceiling === 1) return resultRange(ys);
+    return logarithmic && kind.logarithmic ? null : robustRange(ys);
+  }, [aligned, keys, hidden, kind, logarithmic]);
+  return { range: whole ? null : found, hasRange: found !== null };
 }

@@ -1,25 +1,26 @@
 /** The table of an experiment's runs: the values of the axes, state, progress and results; the service sorts all runs. */
+import { Link } from "wouter";
 import { usePollInterval } from "@/shared/api/polling";
 import type { TableRow } from "@/shared/api/types";
+import { formatCount } from "@/shared/format/number";
 import { shortened, valueText } from "@/shared/format/value";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
-import { ExportMenu } from "@/shared/run-table/actions/ExportMenu";
-import { SelectionBar } from "@/shared/run-table/actions/SelectionBar";
+import { PanelHeader } from "@/shared/page/PanelHeader";
+import { LineSwatch } from "@/shared/plot/Legend";
 import { StateCell, stateText } from "@/shared/run-table/cells";
 import { type Cell, figureOf, metricOf, nextSort } from "@/shared/run-table/columns";
+import { ExportMenu } from "@/shared/run-table/ExportMenu";
 import { type RunColumn, RunTable as Table } from "@/shared/run-table/RunTable";
+import { SelectionBar } from "@/shared/run-table/SelectionBar";
 import { useRowSelection } from "@/shared/run-table/useRowSelection";
 import { LOSS, seriesKind } from "@/shared/series/catalog";
-import { isColumnOf, objectiveField, objectiveTitle } from "@/shared/series/objective";
-import { hasEnded } from "@/shared/state/state";
+import { hasEnded, stepShare } from "@/shared/state/state";
 import { type Axis, axisText, axisValue } from "../axes";
-import { kindOf } from "../kind";
 import type { LineStyles } from "../lineStyles";
+import { isColumnOf, objectiveField, objectiveTitle } from "../objective";
+import { kindOf, type ShownExperiment } from "../shownExperiment";
 import type { Selection } from "../useSelection";
-import type { ShownExperiment } from "../workflow/useStep";
-import { Progress, RunCell } from "./RunCells";
 import styles from "./RunTable.module.css";
 
 interface Props {
@@ -149,5 +150,58 @@ function Value({ cell, format, best }: ValueProps) {
       {isBest && <span className="visually-hidden">best: </span>}
       {format(typeof cell === "number" ? cell : null)}
     </span>
+  );
+}
+
+interface RunCellsProps {
+  row: TableRow;
+  lineStyles: LineStyles;
+  selection: Selection;
+  onPoint: (row: TableRow | null) => void;
+}
+
+function RunCell({ row, lineStyles, selection, onPoint }: RunCellsProps) {
+  const key = String(row.id);
+  const hidden = selection.hidden.has(key);
+  return (
+    <>
+      <button
+        className={classNames("plain", styles.curveToggle, hidden && styles.hiddenRun)}
+        aria-pressed={!hidden}
+        aria-label={`curve of run ${row.id}`}
+        onClick={() => {
+          selection.toggle([key]);
+        }}
+      >
+        <LineSwatch {...lineStyles.of(row)} />
+      </button>
+      <Link
+        href={`/runs/${row.id}`}
+        onFocus={() => {
+          onPoint(row);
+        }}
+        onBlur={() => {
+          onPoint(null);
+        }}
+      >
+        {`Run ${row.id}`}
+      </Link>
+    </>
+  );
+}
+
+function Progress({ row }: { row: TableRow }) {
+  const { step, steps } = row;
+  return (
+    <div className={styles.runProgress}>
+      {steps > 0 && (
+        <span className={styles.runMeter} aria-hidden="true" data-state={row.state}>
+          <i style={{ width: `${(stepShare(row) ?? 0) * 100}%` }} />
+        </span>
+      )}
+      <span className="small muted">
+        {step === steps || !steps ? formatCount(step) : `${formatCount(step)} of ${formatCount(steps)}`}
+      </span>
+    </div>
   );
 }

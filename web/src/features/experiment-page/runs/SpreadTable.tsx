@@ -1,14 +1,14 @@
 /** The table of mean and deviation over the seeds of an experiment, of the runs that are done. */
-import { ownValue } from "@/shared/api/own";
 import type { RunView } from "@/shared/api/types";
+import { distinctTexts, ownValue, valueKey } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
 import { LOSS, seriesKind } from "@/shared/series/catalog";
-import { isColumnOf, type Objective, objectiveTitle } from "@/shared/series/objective";
-import type { Axis } from "../axes";
+import { type Axis, axisValue } from "../axes";
+import { spreadOf, spreadText } from "@/shared/series/spread";
+import { isColumnOf, type Objective, objectiveTitle } from "../objective";
 import styles from "./RunTable.module.css";
-import { type Group, groupRuns, repeatedAxis, type Spread, spreadOf } from "./spread";
 
 interface Props {
   runs: RunView[];
@@ -71,7 +71,7 @@ function GroupRow({ group, others, figures }: { group: Group; others: Axis[]; fi
       <td>{`${group.done.length} of ${group.runs}`}</td>
       {figures.map(({ title, of, format }) => (
         <td key={title} className="number">
-          {spreadText(spreadOf(group.done, of), format)}
+          {spreadText(spreadOf(group.done.map(of)), format)}
         </td>
       ))}
     </tr>
@@ -89,7 +89,37 @@ function figuresOf(metrics: string[], objective: Objective | null): Figure[] {
   return [...latest, { title: objectiveTitle(objective), of: (run) => run.objective_value, format }];
 }
 
-function spreadText(spread: Spread | null, format: Figure["format"]): string {
-  if (!spread) return "–";
-  return format(spread.mean) + (spread.deviation === null ? "" : ` ± ${format(spread.deviation)}`);
+interface Group {
+  values: string[]; // of the other axes, in their order
+  runs: number;
+  done: RunView[];
+}
+
+/** Return the axis that repeats the runs, which is a seed with several values. */
+function repeatedAxis(axes: Axis[]): Axis | null {
+  const seed = axes.find(({ path }) => path === "seed" || path === "parameters.seed");
+  return seed && seed.values.length > 1 ? seed : null;
+}
+
+/** Return the groups of runs that differ at the axis `over` alone, in the order of their first runs. */
+export function groupRuns(runs: RunView[], axes: Axis[], over: Axis): Group[] {
+  const others = axes.filter((axis) => axis !== over);
+  const texts = others.map((axis) => textsOf(runs.map((run) => axisValue(run, axis))));
+  const groups = new Map<string, Group>();
+  for (const run of runs) {
+    const values = others.map((axis, at) => texts[at]?.get(valueKey(axisValue(run, axis))) ?? "");
+    const key = JSON.stringify(values);
+    const group = groups.get(key) ?? { values, runs: 0, done: [] };
+    group.runs += 1;
+    if (run.state === "done") group.done.push(run);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Return the texts of values by their keys, different ones of different values: of 1 and "1". */
+function textsOf(values: readonly unknown[]): Map<string, string> {
+  const found = new Map(values.map((value) => [valueKey(value), value]));
+  const texts = distinctTexts([...found.values()]);
+  return new Map([...found.keys()].map((key, at) => [key, texts[at] ?? ""]));
 }

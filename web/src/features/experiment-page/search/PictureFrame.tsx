@@ -4,7 +4,7 @@ import type { SearchDetail } from "@/shared/api/types";
 import type { CsvValue } from "@/shared/files/csv";
 import { DownloadMenu } from "@/shared/files/DownloadMenu";
 import { pictureIn } from "@/shared/files/htmlPicture";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 
 interface Props {
   title: string;

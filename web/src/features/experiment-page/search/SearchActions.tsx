@@ -1,11 +1,11 @@
 /** What may be done with a search: pause, resume, more trials. */
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { ApiError } from "@/shared/api/client";
+import { ApiError, body, client } from "@/shared/api/client";
 import type { SearchDetail } from "@/shared/api/types";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
 import { Outcome } from "@/shared/lifecycle/Outcome";
-import { useChangeSearch } from "../api/useChangeSearch";
 
 const PAUSED = "The search pauses: its runs stop with a checkpoint.";
 const RESUMED = "The search continues.";
@@ -122,4 +122,29 @@ function TrialsDialog({ search, refresh, onCancel, onResult }: DialogProps) {
       />
     </Dialog>
   );
+}
+
+export type SearchRequest = { kind: "pause" | "resume" } | { kind: "extend"; trials: number };
+
+/** POST /experiments/{id}/search/pause, resume and extend. */
+function useChangeSearch(id: number, refresh: () => Promise<unknown>) {
+  return useMutation({
+    mutationFn: (asked: SearchRequest) => {
+      const params = { path: { experiment_id: id } };
+      switch (asked.kind) {
+        case "pause":
+          return body(client.POST("/api/v1/experiments/{experiment_id}/search/pause", { params }));
+        case "resume":
+          return body(client.POST("/api/v1/experiments/{experiment_id}/search/resume", { params }));
+        case "extend":
+          return body(
+            client.POST("/api/v1/experiments/{experiment_id}/search/extend", {
+              params,
+              body: { trials: asked.trials, rank_hours: null },
+            }),
+          );
+      }
+    },
+    onSuccess: refresh,
+  });
 }

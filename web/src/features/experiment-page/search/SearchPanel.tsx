@@ -1,20 +1,23 @@
 /** The search of an experiment: its best trial, what may be done with it, pictures of its trials, and their table. */
+import { useQuery } from "@tanstack/react-query";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
 import type { SearchDetail } from "@/shared/api/types";
-import { pluralize } from "@/shared/format/number";
-import { valuesText } from "@/shared/format/value";
-import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
+import { formatPercent, pluralize } from "@/shared/format/number";
+import { axisNames, valuesText } from "@/shared/format/value";
+import { useRefresh } from "@/shared/lifecycle/changes";
 import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { titleInText } from "@/shared/series/catalog";
-import { useSearch } from "../api/useSearch";
 import { BestPicture } from "./BestPicture";
-import { ImportanceBars } from "./ImportanceBars";
 import { LineagePicture } from "./LineagePicture";
+import { PictureFrame } from "./PictureFrame";
 import { SearchActions } from "./SearchActions";
 import styles from "./SearchPanel.module.css";
-import { metricFormat } from "./trials";
 import { TrialPicture } from "./TrialPicture";
+import { metricFormat } from "./trials";
 import { TrialTable } from "./TrialTable";
 
 export function SearchPanel({ experimentId }: { experimentId: number }) {
@@ -58,4 +61,56 @@ function bestText({ best, spec }: SearchDetail): string {
   if (!best) return "No trial has a value yet.";
   const { title, format } = metricFormat(spec.metric);
   return `Best ${titleInText({ name: spec.metric, title })}: ${format(best.value)} with ${valuesText(best.params)} (trial ${best.number}).`;
+}
+
+/** The importance of each parameter, as bars. */
+function ImportanceBars({ search }: { search: SearchDetail }) {
+  const shares = Object.entries(search.importance);
+  const names = axisNames(Object.keys(search.spec.space));
+  const isEarly = search.spec.early_stopping.kind !== "none";
+  return (
+    <PictureFrame
+      title="Importance of the parameters"
+      search={search}
+      csv={shares.length ? () => [["parameter", "importance"], ...shares] : null}
+    >
+      {shares.length ? (
+        <>
+          <ol className={styles.importances} aria-label="Importance of the parameters">
+            {shares.map(([path, share]) => (
+              <li key={path} className={styles.importance}>
+                <span className={styles.importanceName} title={path}>
+                  {names.get(path) ?? path}
+                </span>
+                <span className={styles.importanceTrack}>
+                  <span className={styles.importanceBar} style={{ width: `${share * 100}%` }} />
+                </span>
+                <span className={styles.importanceValue}>{formatPercent(share, 0)}</span>
+              </li>
+            ))}
+          </ol>
+          <p className="small muted">
+            {isEarly
+              ? "PED-ANOVA of the values at the first comparison, which every trial has."
+              : "PED-ANOVA of all trials that have ended."}
+          </p>
+        </>
+      ) : (
+        <p className="small muted">Shown from ten trials on.</p>
+      )}
+    </PictureFrame>
+  );
+}
+
+/** GET /experiments/{id}/search: the trials of a search, the best so far, and what mattered. */
+function useSearch(experimentId: number) {
+  const pollInterval = usePollInterval();
+  return useQuery({
+    queryKey: keys.experimentSearch(experimentId),
+    queryFn: ({ signal }) => {
+      const params = { path: { experiment_id: experimentId } };
+      return body(client.GET("/api/v1/experiments/{experiment_id}/search", { params, signal }));
+    },
+    refetchInterval: ({ state }) => pollInterval(state.data ? state.data.status === "running" : false),
+  });
 }

@@ -2,8 +2,8 @@
 import type { SearchDetail, TrialView } from "@/shared/api/types";
 import { formatTick } from "@/shared/format/number";
 import { axisNames, valuesText, valueText } from "@/shared/format/value";
-import { BOTTOM, ParallelPicture, TOP } from "@/shared/parallel/ParallelPicture";
-import { valueAxis } from "@/shared/parallel/valueAxis";
+import { BOTTOM, ParallelPicture, TOP } from "@/shared/frame/ParallelPicture";
+import { valueAxis } from "@/shared/frame/valueAxis";
 import { useWidth } from "@/shared/page/useWidth";
 import { useTheme } from "@/shared/theme/theme";
 import { csvOfTrials, PictureFrame } from "./PictureFrame";

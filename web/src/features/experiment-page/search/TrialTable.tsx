@@ -5,7 +5,7 @@ import type { SearchDetail, TrialView } from "@/shared/api/types";
 import { pluralize } from "@/shared/format/number";
 import { axisNames, shortened, valueText } from "@/shared/format/value";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { metricFormat, ranked } from "./trials";
 import styles from "./TrialTable.module.css";
 

@@ -1,13 +1,16 @@
 /** The steps of a workflow: their graph, when the last one ends, and why the chosen one waits or ended so. */
-import type { ExperimentDetail, StepGraph as Graph, StepView } from "@/shared/api/types";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { body, client } from "@/shared/api/client";
+import { useNow } from "@/shared/api/clock";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
+import type { ExperimentDetail, StepGraph as Graph, StepView } from "@/shared/api/types";
 import { formatRoughly, secondsBetween } from "@/shared/format/time";
-import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
+import { QueryStatus } from "@/shared/messages/QueryStatus";
 import { classNames } from "@/shared/page/classNames";
-import { useNow } from "@/shared/page/useNow";
 import { hasEnded } from "@/shared/state/state";
-import { useSteps } from "../api/useSteps";
 import { StepGraph } from "./StepGraph";
 import styles from "./StepGraph.module.css";
 
@@ -121,4 +124,18 @@ function RerunFrom({ step, experiment }: { step: StepView } & Pick<Props, "exper
       )}
     </>
   );
+}
+
+/** GET /experiments/{id}/steps: the graph of a workflow. */
+function useSteps(experimentId: number, live: boolean) {
+  const pollInterval = usePollInterval();
+  return useQuery({
+    queryKey: keys.experimentSteps(experimentId),
+    queryFn: ({ signal }) => {
+      const params = { path: { experiment_id: experimentId } };
+      return body(client.GET("/api/v1/experiments/{experiment_id}/steps", { params, signal }));
+    },
+    placeholderData: (before) => before,
+    refetchInterval: pollInterval(live),
+  });
 }

@@ -1,6 +1,6 @@
 /** The input of one value: text, number, switch, choice, or a JSON text for lists and other objects. */
 import { useState } from "react";
-import type { Path } from "../editor/document";
+import type { Path } from "../document";
 import { useForm } from "./context";
 import { type Field, inputOf } from "./schema";
 

@@ -1,7 +1,7 @@
 /** What every field of the form needs: the whole schema, the errors, and how to change the text. */
 import { createContext, use } from "react";
 import type { ApiError } from "@/shared/api/client";
-import type { Path } from "../editor/document";
+import type { Path } from "../document";
 import type { Schema } from "./schema";
 
 interface Form {

@@ -1,9 +1,10 @@
 /** The dialog that lets a run that is done go on to more epochs. */
+import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
+import { body, client } from "@/shared/api/client";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
 import { formatCount } from "@/shared/format/number";
-import { useExtend } from "../api/useExtend";
 
 interface Props {
   runId: number;
@@ -49,4 +50,15 @@ export function ExtendDialog({ runId, epochs, refresh, onCancel, onResult }: Pro
       />
     </Dialog>
   );
+}
+
+/** POST /runs/{id}/extend: let a run that is done go on to more epochs. */
+function useExtend(id: number, refresh: () => Promise<unknown>) {
+  return useMutation({
+    mutationFn: (epochs: number) => {
+      const params = { path: { run_id: id } };
+      return body(client.POST("/api/v1/runs/{run_id}/extend", { params, body: { epochs } }));
+    },
+    onSuccess: refresh,
+  });
 }

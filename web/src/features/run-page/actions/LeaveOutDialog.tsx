@@ -2,7 +2,7 @@
 import { useState } from "react";
 import { TextField } from "@/shared/controls/TextField";
 import { Dialog } from "@/shared/dialog/Dialog";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
+import { useLabels } from "@/shared/lifecycle/changes";
 
 interface Props {
   runId: number;

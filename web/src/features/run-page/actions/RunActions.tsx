@@ -1,19 +1,17 @@
 /** What may be done with a run: stop, retry, rerun, clone, extend, leave out, archive, delete. */
+import { targetText } from "@/shared/api/target";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import type { RunDetail } from "@/shared/api/types";
 import { Menu, type MenuItem } from "@/shared/controls/Menu";
-import { StopButton } from "@/shared/dialog/StopButton";
-import { useLabels } from "@/shared/lifecycle/api/useLabels";
-import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
+import { StopButton } from "@/shared/lifecycle/StopButton";
+import { useLabels, useRefresh } from "@/shared/lifecycle/changes";
 import { DeleteDialog } from "@/shared/lifecycle/DeleteDialog";
 import { Outcome } from "@/shared/lifecycle/Outcome";
 import { RerunDialog } from "@/shared/lifecycle/RerunDialog";
 import { RetryButton } from "@/shared/lifecycle/RetryButton";
-import { compareAddress } from "@/shared/run-table/compareAddress";
-import { stepsText } from "@/shared/state/progress";
-import { hasEnded } from "@/shared/state/state";
-import { useStopRun } from "../api/useStopRun";
+import { compareAddress } from "@/shared/run-table/addresses";
+import { hasEnded, stepsText } from "@/shared/state/state";
 import { ExtendDialog } from "./ExtendDialog";
 import { LeaveOutDialog } from "./LeaveOutDialog";
 
@@ -64,18 +62,17 @@ interface MainButtonProps {
 
 /** The button for what is most likely next: stop, retry or resume. */
 function MainButton({ run, refresh, onResult }: MainButtonProps): ReactNode {
-  const stop = useStopRun(run.id);
+  const target = { kind: "run", id: run.id } as const;
   const { state } = run;
   if (!hasEnded(state))
     return (
-      <StopButton target={`run ${run.id}`} stop={stop} stopping={run.stopping}>
+      <StopButton target={target} name={targetText(target)} stopping={run.stopping}>
         The run has taken {stepsText(run)}. Its curves remain stored. A stopped run can be resumed from its
         newest checkpoint.
       </StopButton>
     );
   if (state === "done") return null;
   const label = state === "failed" ? "Retry" : "Resume";
-  const target = { kind: "run", id: run.id } as const;
   return <RetryButton {...{ target, refresh, onResult }} states={[state as "failed"]} label={label} />;
 }
 

@@ -2,10 +2,10 @@
 import { Link } from "wouter";
 import type { ArtifactView, RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
-import { errorText } from "@/shared/messages/errorText";
+import { errorText } from "@/shared/api/client";
 import { classNames } from "@/shared/page/classNames";
 import { serviceAddress } from "@/shared/page/root";
-import { useArtifacts } from "../api/useArtifacts";
+import { useArtifacts } from "./useArtifacts";
 import styles from "./ArtifactPanel.module.css";
 
 const REMOVED: Record<NonNullable<ArtifactView["removed_because"]>, string> = {

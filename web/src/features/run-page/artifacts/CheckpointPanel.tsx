@@ -1,12 +1,14 @@
 /** The checkpoints of a run that has not finished: what its next attempt resumes from. */
+import { useQuery } from "@tanstack/react-query";
+import { body, client } from "@/shared/api/client";
+import { useNow } from "@/shared/api/clock";
+import { keys } from "@/shared/api/keys";
 import type { RunCheckpoints, RunDetail } from "@/shared/api/types";
-import { formatCount } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, formatCount } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
 import { ScrollRegion } from "@/shared/page/ScrollRegion";
-import { useNow } from "@/shared/page/useNow";
-import { useCheckpoints } from "../api/useCheckpoints";
+import { hasEnded } from "@/shared/state/state";
 import styles from "./CheckpointPanel.module.css";
 
 export function CheckpointPanel({ run }: { run: RunDetail }) {
@@ -57,4 +59,22 @@ function Row({ item, now }: { item: RunCheckpoints["items"][number]; now: number
       <td>{formatAge(item.written_at, now)}</td>
     </tr>
   );
+}
+
+const INTERVAL_MS = 30_000; // a checkpoint is written every few minutes; no event announces it
+
+/**
+ * GET /runs/{id}/checkpoints: what a run that has not finished could resume from.
+ *
+ * Return the checkpoints of a run that is live, paused, failed or stopped; those of a finished run are artifacts.
+ */
+function useCheckpoints(run: RunDetail): RunCheckpoints | undefined {
+  const { data } = useQuery({
+    queryKey: keys.runCheckpoints(run.id, run.attempt, run.state),
+    queryFn: ({ signal }) =>
+      body(client.GET("/api/v1/runs/{run_id}/checkpoints", { params: { path: { run_id: run.id } }, signal })),
+    enabled: run.attempt > 0 && run.state !== "done" && run.spec.kind !== "recorded",
+    refetchInterval: hasEnded(run.state) ? false : INTERVAL_MS,
+  });
+  return data;
 }

@@ -1,13 +1,15 @@
 /** What a program wrote into the run's folder, each file with a link that downloads it, and the jobs it submitted. */
+import { useQuery } from "@tanstack/react-query";
+import { body, client } from "@/shared/api/client";
+import { useNow } from "@/shared/api/clock";
+import { keys } from "@/shared/api/keys";
 import type { RunDetail, RunFiles } from "@/shared/api/types";
-import { formatCount, pluralize } from "@/shared/format/number";
-import { formatBytes } from "@/shared/format/quantities";
+import { formatBytes, formatCount, pluralize } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
-import { ScrollRegion } from "@/shared/page/ScrollRegion";
 import { serviceAddress } from "@/shared/page/root";
-import { useNow } from "@/shared/page/useNow";
-import { useFiles } from "../api/useFiles";
+import { ScrollRegion } from "@/shared/page/ScrollRegion";
+import { hasEnded } from "@/shared/state/state";
 import styles from "./FilePanel.module.css";
 
 export function FilePanel({ run }: { run: RunDetail }) {
@@ -101,4 +103,22 @@ function Row({ runId, item, now, isBelow }: { runId: number; item: Item; now: nu
       <td className={styles.fileFact}>{formatAge(item.written_at, now)}</td>
     </tr>
   );
+}
+
+const INTERVAL_MS = 30_000; // no event announces a file
+
+/**
+ * GET /runs/{id}/files: what a run's program wrote, and the jobs that it submitted itself.
+ *
+ * Return the files of a run that has begun.
+ */
+function useFiles(run: RunDetail): RunFiles | undefined {
+  const { data } = useQuery({
+    queryKey: keys.runFiles(run.id, run.attempt, run.state),
+    queryFn: ({ signal }) =>
+      body(client.GET("/api/v1/runs/{run_id}/files", { params: { path: { run_id: run.id } }, signal })),
+    enabled: run.attempt > 0,
+    refetchInterval: hasEnded(run.state) ? false : INTERVAL_MS,
+  });
+  return data;
 }

@@ -1,7 +1,9 @@
 /** The line of a run that asks for a finished run's result: which it took, or why it was carried out. */
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import type { RunDetail } from "@/shared/api/types";
-import { useReuse } from "../api/useReuse";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import type { RunDetail, RunReuse } from "@/shared/api/types";
 
 export function ReuseNote({ run }: { run: RunDetail }) {
   const reuse = useReuse(run);
@@ -17,4 +19,19 @@ export function ReuseNote({ run }: { run: RunDetail }) {
       )}
     </p>
   );
+}
+
+/**
+ * GET /runs/{id}/reuse: whether a run took a finished run's result, or why not.
+ *
+ * Return the answer for a run whose spec asks for a finished run's result.
+ */
+function useReuse(run: RunDetail): RunReuse | undefined {
+  const { data } = useQuery({
+    queryKey: keys.runReuse(run.id, run.state),
+    queryFn: ({ signal }) =>
+      body(client.GET("/api/v1/runs/{run_id}/reuse", { params: { path: { run_id: run.id } }, signal })),
+    enabled: run.spec.kind !== "recorded" && run.spec.reuse,
+  });
+  return data;
 }

@@ -2,17 +2,20 @@
  * A bar for each rank: the parts of its step time over the newest steps. The rank with the longest bar is the slowest.
  * The pointer and the arrow keys read the bars.
  */
+import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useState } from "react";
-import type { RankTime, RunDetail } from "@/shared/api/types";
+import { body, client, errorText } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
+import { usePollInterval } from "@/shared/api/polling";
+import type { RankTime, RankTimes, RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { formatStepTime } from "@/shared/format/time";
-import { errorText } from "@/shared/messages/errorText";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import { useWidth } from "@/shared/page/useWidth";
-import { PARTS } from "@/shared/series/timeParts";
+import { PARTS } from "@/shared/series/catalog";
+import { hasEnded } from "@/shared/state/state";
 import { useTheme } from "@/shared/theme/theme";
-import { useRankTimes } from "../api/useRankTimes";
 import styles from "./RankTimeBars.module.css";
 
 export function RankTimeBars({ run }: { run: RunDetail }) {
@@ -149,4 +152,16 @@ function timeOf(seconds: RankTime["seconds"], part: string): number {
 /** Return the time during which other ranks wait for this rank. */
 function busyTime({ seconds }: RankTime): number {
   return timeOf(seconds, "compute_s") + timeOf(seconds, "update_s") + timeOf(seconds, "input_s");
+}
+
+/** GET /runs/{id}/ranks: the time of each rank over the newest steps. */
+function useRankTimes(run: RunDetail): { times: RankTimes | null; error: Error | null } {
+  const pollInterval = usePollInterval();
+  const query = useQuery({
+    queryKey: keys.runRankTimes(run.id),
+    queryFn: ({ signal }) =>
+      body(client.GET("/api/v1/runs/{run_id}/ranks", { params: { path: { run_id: run.id } }, signal })),
+    refetchInterval: pollInterval(!hasEnded(run.state)),
+  });
+  return { times: query.data ?? null, error: query.error };
 }

@@ -1,21 +1,22 @@
 /** The charts of all series of a run, with a common crosshair: in sections by prefix, with a search. */
-import { useMemo } from "react";
+import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
+import { errorText } from "@/shared/api/client";
 import type { RunDetail } from "@/shared/api/types";
 import { Switch } from "@/shared/controls/Switch";
 import { TextField } from "@/shared/controls/TextField";
 import type { StepRange } from "@/shared/curves/view";
 import { pluralize } from "@/shared/format/number";
-import { errorText } from "@/shared/messages/errorText";
-import { Loading } from "@/shared/messages/Loading";
+import { Loading, QueryStatus } from "@/shared/messages/QueryStatus";
 import { changeAddress, useAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
+import { seriesKind } from "@/shared/series/catalog";
+import { baseOf } from "@/shared/series/names";
 import { hasEnded } from "@/shared/state/state";
-import type { Place } from "../api/usePlace";
-import type { Points } from "../api/usePoints";
-import type { AllSeries } from "../api/useAllSeries";
-import { RunChart, type ChartContext } from "./RunChart";
+import type { AllSeries, Points, Series } from "../series";
+import type { Place } from "../usePlace";
 import styles from "./RunCurves.module.css";
-import { search, type Section, sectionsOf } from "./sections";
+import { type Group, search, type Section, sectionsOf } from "./sections";
+import { SeriesChart } from "./SeriesChart";
 
 const FEW = 12; // charts that need no search
 
@@ -133,4 +134,101 @@ function NoCurves({ isPending, error, ended }: Points & { ended: boolean }) {
       {error ? `The curves cannot be shown: ${errorText(error)}.` : text}
     </p>
   );
+}
+
+const AT_ONCE = 16; // charts that are drawn wherever they are
+
+/** What all charts of a run share. */
+interface ChartContext {
+  run: RunDetail;
+  series: Series;
+  range: StepRange;
+  place: Place;
+  smoothed: boolean;
+  error: Error | null; // of series that were asked for
+  onSeen: (names: readonly string[]) => void; // a chart needs these series
+}
+
+interface RunChartProps {
+  group: Group;
+  context: ChartContext;
+  index: number; // of all charts of the page
+}
+
+/** A chart of a run's page with its own choice of the axis; one far down is drawn once it comes near the window. */
+function RunChart({ group, context, index }: RunChartProps) {
+  const [host, isSeen] = useSeen(index < AT_ONCE);
+  const { onSeen } = context;
+  const { names } = group;
+  useEffect(() => {
+    if (isSeen) onSeen(names);
+  }, [isSeen, onSeen, names]);
+  return (
+    <div
+      ref={host}
+      className={isSeen ? styles.chartPlace : styles.unseenChart}
+      data-series={JSON.stringify(names)}
+    >
+      {isSeen && <SeenChart {...{ group, context }} />}
+    </div>
+  );
+}
+
+function SeenChart({ group: { title, names }, context }: Omit<RunChartProps, "index">) {
+  const { run, series, range, place, smoothed, error } = context;
+  const logs = useAddress().getAll("log");
+  const name = baseOf(names[0] ?? "");
+  const logarithmic = logs.includes(name);
+  const isReported = names.some((one) => run.series.includes(one));
+  if (isReported && !names.some((one) => series.has(one))) return <QueryStatus error={error} />;
+  return (
+    <SeriesChart
+      {...{ title, names, series, smoothed, range, logarithmic }}
+      restarts={place.of(run.restarts.map((restart) => restart.step))}
+      run={run.id}
+      sync={`run-${run.id}`}
+      xMin={place.first}
+      xMax={place.last}
+      unit={place.unit}
+      empty={`No ${title === seriesKind(name).name ? title : title.toLowerCase()} reported${hasEnded(run.state) ? "" : " yet"}.`}
+    >
+      {seriesKind(name).logarithmic && (
+        <Switch
+          on={logarithmic}
+          onChange={(isOn) => {
+            changeAddress({ log: isOn ? [...logs, name] : logs.filter((one) => one !== name) });
+          }}
+        >
+          log scale
+        </Switch>
+      )}
+    </SeriesChart>
+  );
+}
+
+const NEAR = "800px"; // so that it is drawn before the reader comes there
+
+/**
+ * Whether an element has been in view, or near it: what is far down need not be drawn before.
+ *
+ * Return the reference for the element, and whether it was seen; `atOnce` counts as seen.
+ */
+function useSeen(atOnce: boolean): [RefObject<HTMLDivElement | null>, boolean] {
+  const host = useRef<HTMLDivElement>(null);
+  const [wasSeen, setSeen] = useState(false);
+  const isSeen = atOnce || wasSeen;
+  useEffect(() => {
+    if (isSeen || !host.current) return;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) setSeen(true);
+      },
+      { rootMargin: NEAR },
+    );
+    observer.observe(host.current);
+    return () => {
+      observer.disconnect();
+    };
+  }, [isSeen]);
+  return [host, isSeen];
 }

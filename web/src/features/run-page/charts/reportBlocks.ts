@@ -3,8 +3,7 @@ import type { RunDetail } from "@/shared/api/types";
 import { csvText } from "@/shared/files/csv";
 import { type Block, canvasBlock, runsBlock, textBlock } from "@/shared/reports/blocks";
 import { pluralize } from "@/shared/format/number";
-import type { AllSeries } from "../api/useAllSeries";
-import type { Series } from "../api/usePoints";
+import type { AllSeries, Series } from "../series";
 import { sectionsOf } from "./sections";
 
 const COLUMNS = ["name", "state", "batch", "optimizer", "loss", "best(heldout_accuracy)", "duration"];

@@ -19,8 +19,8 @@ import {
   UPDATE_S,
 } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
-import { groupByRank } from "@/shared/series/ranks";
-import type { Series } from "../api/usePoints";
+import { groupByRank } from "@/shared/series/names";
+import type { Series } from "../series";
 
 /** A chart: a title and the series in it. */
 export interface Group {

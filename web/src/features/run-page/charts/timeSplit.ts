@@ -6,14 +6,16 @@ import {
   FACTORS_S,
   IDLE_S,
   INVERSES_S,
+  KFAC_PART,
   KFAC_PARTS,
+  type Part,
+  PARTS,
   PRECONDITION_S,
   SLOWEST_RANK,
   UPDATE_S,
 } from "@/shared/series/catalog";
 import { fence, type YRange } from "@/shared/plot/yRange";
-import { KFAC_PART, type Part, PARTS } from "@/shared/series/timeParts";
-import type { Series } from "../api/usePoints";
+import type { Series } from "../series";
 
 const CONTAINED = new Map([
   [COMPUTE_S, [FACTORS_S]],

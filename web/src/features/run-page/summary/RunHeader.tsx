@@ -1,14 +1,15 @@
 /** The head of a run's page: its id, axis values and state, its tags, and what may be done with it. */
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import { body, client } from "@/shared/api/client";
+import { keys } from "@/shared/api/keys";
 import type { RunDetail } from "@/shared/api/types";
 import { axisNames, valueText } from "@/shared/format/value";
 import { Labels } from "@/shared/labels/Labels";
-import { useRefresh } from "@/shared/lifecycle/api/useRefresh";
+import { useRefresh } from "@/shared/lifecycle/changes";
 import { PageHeader } from "@/shared/page/PageHeader";
-import { DivergedMark } from "@/shared/state/DivergedMark";
-import { StateMark } from "@/shared/state/StateMark";
+import { DivergedMark, StateMark } from "@/shared/state/StateMark";
 import { RunActions } from "../actions/RunActions";
-import { useExperimentName } from "../api/useExperimentName";
 import styles from "./RunHeader.module.css";
 
 export function RunHeader({ run }: { run: RunDetail }) {
@@ -55,4 +56,19 @@ export function RunHeader({ run }: { run: RunDetail }) {
 function jobText(run: RunDetail): string {
   const job = run.job_id ? ` job ${run.job_id}` : "";
   return `${run.cluster}${job}${run.attempt > 1 ? `, attempt ${run.attempt}` : ""}`;
+}
+
+const RARELY_CHANGES_MS = 60_000;
+
+/** GET /experiments/{id}: the name of the run's experiment. */
+function useExperimentName(id: number): string {
+  const query = useQuery({
+    queryKey: keys.experimentName(id),
+    queryFn: async ({ signal }) => {
+      const params = { path: { experiment_id: id } };
+      return (await body(client.GET("/api/v1/experiments/{experiment_id}", { params, signal }))).name;
+    },
+    staleTime: RARELY_CHANGES_MS,
+  });
+  return query.data ?? `Experiment ${id}`;
 }

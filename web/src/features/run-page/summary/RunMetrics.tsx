@@ -1,10 +1,12 @@
 /** The metrics of a run: progress, speed, memory and quality. */
-import { ownValue } from "@/shared/api/own";
+import type { ReactNode } from "react";
+import { useNow } from "@/shared/api/clock";
 import type { RunDetail } from "@/shared/api/types";
 import { meanOf, recentMean } from "@/shared/curves/curve";
 import { formatCount, formatMemory, formatNumber, formatShare } from "@/shared/format/number";
 import { formatDuration, formatRoughly, secondsBetween } from "@/shared/format/time";
-import { useNow } from "@/shared/page/useNow";
+import { ownValue } from "@/shared/format/value";
+import { classNames } from "@/shared/page/classNames";
 import {
   BATCH,
   EPOCH,
@@ -15,10 +17,9 @@ import {
   seriesKind,
 } from "@/shared/series/catalog";
 import { keySeries } from "@/shared/series/keySeries";
-import type { Series } from "../api/usePoints";
-import { Metric } from "./Metric";
+import { stepShare } from "@/shared/state/state";
+import type { Series } from "../series";
 import styles from "./RunMetrics.module.css";
-import { StepMeter } from "./StepMeter";
 
 const RECENT = 50; // steps whose rate tells how long the others take
 const MOST_OWN = 4; // values of a program
@@ -135,4 +136,45 @@ function remainingOf(run: RunDetail, rate: number | null, elapsed_s: number): nu
 
 function bestOf(values: (number | null)[]): number | null {
   return values.reduce((best, value) => (value !== null && value > (best ?? -1) ? value : best), null);
+}
+
+/** The bar with the share of the steps that a run has taken; stripes while the number of its steps is not known. */
+function StepMeter({ run }: { run: RunDetail }) {
+  const share = stepShare(run);
+  const value =
+    share === null
+      ? { "aria-valuetext": `${formatCount(run.step)} steps of an unknown number` }
+      : { "aria-valuenow": Math.floor(share * 100) };
+  return (
+    <div
+      className={styles.stepMeter}
+      data-state={run.state}
+      role="progressbar"
+      aria-label="steps taken"
+      {...value}
+    >
+      <i
+        className={classNames(share === null && styles.unknownShare)}
+        style={{ width: `${(share ?? 1) * 100}%` }}
+      />
+    </div>
+  );
+}
+
+interface MetricProps {
+  name: string;
+  value: string;
+  note?: ReactNode;
+}
+
+/** One metric of a run: its name, its value and a short note. */
+export function Metric({ name, value, note }: MetricProps) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        {value} {note && <small className="muted">{note}</small>}
+      </dd>
+    </div>
+  );
 }

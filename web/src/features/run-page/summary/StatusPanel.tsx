@@ -4,7 +4,7 @@ import type { RunDetail } from "@/shared/api/types";
 import { formatCount } from "@/shared/format/number";
 import { formatAge } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
-import { useNow } from "@/shared/page/useNow";
+import { useNow } from "@/shared/api/clock";
 import { FirstFailure } from "./FirstFailure";
 import styles from "./StatusPanel.module.css";
 

@@ -1,9 +1,9 @@
 /** What the lines of a log must have: their rank, their level, a text. */
 import { useEffect } from "react";
+import type { LogLevel } from "@/shared/api/types";
 import { Choice, type ChoiceOption } from "@/shared/controls/Choice";
-import { useAddress } from "@/shared/page/address";
-import type { LogQuery } from "../api/useLog";
-import { changeLogChoices, MOST_RANKS, queryOf, readLogChoices } from "./logAddress";
+import { changeAddress, useAddress } from "@/shared/page/address";
+import type { LogQuery } from "./log";
 import styles from "./LogFilter.module.css";
 
 const LEVELS: readonly ChoiceOption[] = [
@@ -91,4 +91,40 @@ function RankChoice({ world, value, onChange }: RankProps) {
       />
     </label>
   );
+}
+
+const MOST_RANKS = 512; // in a list; more ranks are typed
+const KNOWN_LEVELS: readonly string[] = ["info", "warning", "error"] satisfies LogLevel[];
+
+export interface LogChoices {
+  rank: string;
+  level: string;
+  search: string;
+}
+
+/** Return the choices of an address; what a run of `world` ranks cannot show is left out. */
+export function readLogChoices(address: URLSearchParams, world: number): LogChoices {
+  const [rank, level] = [address.get("rank") ?? "", address.get("level") ?? ""];
+  const isTyped = world > MOST_RANKS;
+  return {
+    rank: isTyped || (world > 1 && isNumber(rank) && Number(rank) < world) ? rank : "",
+    level: KNOWN_LEVELS.includes(level) ? level : "",
+    search: address.get("search") ?? "",
+  };
+}
+
+function changeLogChoices(change: Partial<LogChoices>): void {
+  changeAddress({ ...change });
+}
+
+export function queryOf({ rank, level, search }: LogChoices): LogQuery {
+  return {
+    ...(isNumber(rank) ? { rank: Number(rank) } : {}),
+    ...(level ? { level: level as LogLevel } : {}),
+    ...(search ? { search } : {}),
+  };
+}
+
+function isNumber(text: string): boolean {
+  return /^\d{1,9}$/.test(text);
 }

@@ -1,14 +1,12 @@
 /** The end of a run's log, or its lines that match; the panel follows new lines until the reader scrolls up. */
 import { useCallback, useLayoutEffect, useRef, useState } from "react";
-import { formatBytes } from "@/shared/format/quantities";
-import { errorText } from "@/shared/messages/errorText";
+import { formatBytes } from "@/shared/format/number";
+import { errorText } from "@/shared/api/client";
 import { currentAddress } from "@/shared/page/address";
 import { classNames } from "@/shared/page/classNames";
-import { isSearch, type Log, type LogQuery, useLog } from "../api/useLog";
-import { queryOf, readLogChoices } from "./logAddress";
-import { LogFilter } from "./LogFilter";
+import { isSearch, type Log, type LogQuery, logText, useLog } from "./log";
+import { LogFilter, queryOf, readLogChoices } from "./LogFilter";
 import styles from "./LogPanel.module.css";
-import { logText } from "./logText";
 import { TextPanel } from "./TextPanel";
 
 const NEAR_PX = 24;

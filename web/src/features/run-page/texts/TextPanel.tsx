@@ -1,7 +1,7 @@
 /** A panel with preformatted text that scrolls. */
 import type { ReactNode } from "react";
 import { classNames } from "@/shared/page/classNames";
-import { PanelHeader } from "@/shared/panel/PanelHeader";
+import { PanelHeader } from "@/shared/page/PanelHeader";
 import styles from "./TextPanel.module.css";
 
 interface Props {

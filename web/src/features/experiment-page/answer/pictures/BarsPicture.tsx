@@ -2,11 +2,10 @@
 import type { Answer, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { formatPercent } from "@/shared/format/number";
 import { classNames } from "@/shared/page/classNames";
-import { type Range, robustRange } from "@/shared/plot/scales";
-import styles from "./BarsPicture.module.css";
-import { FigureStrip } from "./FigureStrip";
+import { linearPosition, type Range, robustRange } from "@/shared/plot/scales";
 import { doneText, secondsText, speedupText, spreadText } from "../figureText";
-import { extremesOf } from "../scales";
+import { errorBar, extremesOf } from "../scales";
+import styles from "./BarsPicture.module.css";
 import { PartsLegend, StepTimeBar, totalOf } from "./StepTimeBar";
 
 interface Props {
@@ -95,4 +94,31 @@ function ordered(groups: AnswerGroup[], { higher_is_better }: AnswerFigure): Ans
   const sign = higher_is_better === false ? 1 : -1;
   const rank = ({ figure }: AnswerGroup) => (figure ? sign * figure.mean : Infinity);
   return groups.toSorted((one, other) => (rank(one) === rank(other) ? 0 : rank(one) - rank(other)));
+}
+
+interface FigureStripProps {
+  group: AnswerGroup;
+  figure: AnswerFigure;
+  range: Range;
+}
+
+/** A figure as a dot on a strip, with an error bar of one deviation; shares and losses have no meaningful zero. */
+function FigureStrip({ group: { figure: spread }, figure, range: { low, high } }: FigureStripProps) {
+  const place = linearPosition(low, high, 3, 97);
+  const at = (value: number) => Math.min(Math.max(place(value), 1), 99);
+  const [least, most] = spread ? errorBar(spread, figure) : [0, 0];
+  return (
+    <div className={styles.strip} aria-hidden="true" title={figure.title}>
+      {most > least && (
+        <i
+          className={styles.errorBar}
+          style={{
+            left: `${at(least)}%`,
+            right: `${100 - at(most)}%`,
+          }}
+        />
+      )}
+      {spread && <i className={styles.dot} style={{ left: `${at(spread.mean)}%` }} />}
+    </div>
+  );
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Answer, AnswerAxis, AnswerFigure, AnswerGroup } from "@/shared/api/types";
 import { padded } from "@/shared/frame/axis";
 import { classNames } from "@/shared/page/classNames";
-import { LineSwatch } from "@/shared/plot/legend/LineSwatch";
+import { LineSwatch } from "@/shared/plot/Legend";
 import {
   linearPosition,
   type Position,
@@ -15,10 +15,9 @@ import {
 import { useWidth } from "@/shared/page/useWidth";
 import { type Theme, useTheme } from "@/shared/theme/theme";
 import { doneText, figureText, placeText, spreadText, tickText } from "../figureText";
-import { colorOf, dashOf } from "./lineColors";
+import { axisPosition, byLabel, colorOf, dashOf, errorBar, extremesOf, isInside } from "../scales";
 import { LineMarks } from "./LineMarks";
 import styles from "./LinesPicture.module.css";
-import { axisPosition, byLabel, errorBar, extremesOf, isInside } from "../scales";
 
 interface Props {
   answer: Answer;

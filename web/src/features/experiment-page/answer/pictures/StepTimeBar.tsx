@@ -2,7 +2,7 @@
 import type { AnswerGroup } from "@/shared/api/types";
 import { formatStepTime } from "@/shared/format/time";
 import { classNames } from "@/shared/page/classNames";
-import { PARTS } from "@/shared/series/timeParts";
+import { PARTS } from "@/shared/series/catalog";
 import { useTheme } from "@/shared/theme/theme";
 import styles from "./StepTimeBar.module.css";
 
