@@ -6,12 +6,12 @@ import { changeAddress, useAddress } from "@/shared/page/address";
 import type { LogQuery } from "./log";
 import styles from "./LogFilter.module.css";
 
-const LEVELS: readonly ChoiceOption[] = [
+const LEVELS = [
   ["", "all"],
   ["info", "from info on"],
   ["warning", "from warning on"],
   ["error", "errors"],
-];
+] as const satisfies readonly (readonly ["" | LogLevel, string])[];
 const TYPING_MS = 300; // a search begins when nothing was typed for so long
 
 interface Props {
@@ -94,7 +94,6 @@ function RankChoice({ world, value, onChange }: RankProps) {
 }
 
 const MOST_RANKS = 512; // in a list; more ranks are typed
-const KNOWN_LEVELS: readonly string[] = ["info", "warning", "error"] satisfies LogLevel[];
 
 export interface LogChoices {
   rank: string;
@@ -108,7 +107,7 @@ export function readLogChoices(address: URLSearchParams, world: number): LogChoi
   const isTyped = world > MOST_RANKS;
   return {
     rank: isTyped || (world > 1 && isNumber(rank) && Number(rank) < world) ? rank : "",
-    level: KNOWN_LEVELS.includes(level) ? level : "",
+    level: LEVELS.some(([known]) => known === level) ? level : "",
     search: address.get("search") ?? "",
   };
 }
