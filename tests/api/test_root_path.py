@@ -174,6 +174,6 @@ def test_a_path_with_signs_that_an_address_encodes_is_found_in_both_forms(settin
 
 def test_the_first_parts_of_the_services_own_paths_are_known(client: TestClient) -> None:
     paths = json.loads(client.get("/api/openapi.json").text)["paths"]
-    routes = "".join((WEB / "src" / "app" / name).read_text() for name in ("App.tsx", "pages.ts"))
+    routes = "".join((WEB / "src" / "app" / name).read_text() for name in ("App.tsx", "pages.tsx"))
     pages = re.findall(r'path="/(\w+)"', routes) + re.findall(r"/\^\\/(\w+)", routes)
     assert {path.split("/")[1] for path in paths} | set(pages) | {"assets", "sign-in", "sign-out"} == OWN_PATHS
