@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "contract": {"runfiles", "pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
     "store/tables": {"contract", "store.clock", "sqlalchemy", "pydantic"},  # no logic of the store: decision 66
-    "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
+    "migrations": {"contract", "store", "alembic", "sqlalchemy"},
     # plans: decision 6; study: decision 37
     "api": {
         *("contract", "orders", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),
