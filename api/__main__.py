@@ -25,7 +25,7 @@ from contract.process_settings import read_process_settings
 from contract.refusal import refuse
 from contract.service_log import configure_log
 from contract.settings import Settings
-from store.database_state import newer_version, unread_version
+from store.database_state import unknown_version, unread_version
 
 STARTUP_FAILED = 3  # uvicorn's own exit code
 
@@ -84,15 +84,15 @@ def _serve(settings: Settings, host: str, port: int) -> None:
 def _is_of_this_version(url: str) -> bool:
     """Return False for a database whose version cannot be read yet: its first connection is checked then.
 
-    End this process if the database is of a newer version.
+    End this process if the database is of a version that this one does not know.
     """
     try:
-        newer = newer_version(url)
+        unknown = unknown_version(url)
     except SQLAlchemyError as error:
         print(unread_version(url, error), file=sys.stderr, flush=True)
         return False
-    if newer:
-        refuse(newer)
+    if unknown:
+        refuse(unknown)
     return True
 
 

@@ -17,8 +17,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from api.errors import NewerDatabase
-from store.database_state import newer_revision
+from api.errors import UnknownDatabase
+from store.database_state import unknown_revision
 from store.session import MOST_CONNECTIONS, snapshot, transaction
 
 OTHERS = 3  # connections of what takes one without a turn: streams, exports, endpoints that read files beside
@@ -52,8 +52,8 @@ async def in_turn(
 
 
 def _check_version(db: Session) -> None:
-    if newer := newer_revision(db.connection()):
-        raise NewerDatabase(newer)
+    if unknown := unknown_revision(db.connection()):
+        raise UnknownDatabase(unknown)
 
 
 async def _attempted(request: Request) -> AsyncIterator[Session | SQLAlchemyError]:
@@ -62,7 +62,7 @@ async def _attempted(request: Request) -> AsyncIterator[Session | SQLAlchemyErro
             db: Session | SQLAlchemyError = await stack.enter_async_context(in_turn(request, snapshot))
         except SQLAlchemyError as error:
             db = error
-        except NewerDatabase as error:
+        except UnknownDatabase as error:
             db = SQLAlchemyError(error.message)
         yield db
 

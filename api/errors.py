@@ -95,10 +95,10 @@ class Busy(ApiError):
     status, code = 503, "busy"
 
 
-class NewerDatabase(ApiError):
-    """A newer version made the tables of the database."""
+class UnknownDatabase(ApiError):
+    """A version that this one does not know made the tables of the database."""
 
-    status, code = 503, "database_of_newer_version"
+    status, code = 503, "database_of_unknown_version"
 
 
 class Unauthorized(ApiError):
@@ -135,9 +135,9 @@ def respond(error: ApiError) -> ProblemResponse:
     return ProblemResponse(error.status, error.code, error.message, error.fields, error.headers)
 
 
-def respond_to_outage(error: SQLAlchemyError | NewerDatabase) -> ProblemResponse:
+def respond_to_outage(error: SQLAlchemyError | UnknownDatabase) -> ProblemResponse:
     """Return the response of a database that does not work; raise the error if a statement of ours is wrong."""
-    if isinstance(error, NewerDatabase):
+    if isinstance(error, UnknownDatabase):
         return respond(error)
     if (problem := told(error)) is None:
         raise error

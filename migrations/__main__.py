@@ -6,7 +6,7 @@ from contract.process_settings import read_process_settings
 from contract.refusal import refuse
 from contract.settings import RESTORED, Settings
 from migrations.commands import check, downgrade, new, state, upgrade
-from store.database_state import no_answer, start_problem
+from store.database_state import no_answer, start_problem, unknown_version
 from store.restored import Restored, bring_up
 from store.session import engine_for
 
@@ -29,6 +29,8 @@ def main(arguments: list[str]) -> int:
             check(url)
         case ["state"]:
             print(*state(url))
+            if unknown := unknown_version(url):
+                print(unknown)
         case _:
             sys.exit(__doc__)
     return 0

@@ -7,6 +7,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from store.database_state import newest_revision
 from store.session import engine_for
 
 HERE = Path(__file__).parent
@@ -23,13 +24,13 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def new(url: str, message: str) -> None:
-    """Write a migration from the database's schema to the schema of store.tables."""
-    number = len(list((HERE / "versions").glob("*.py"))) + 1
+    """Write a migration from the database's schema to the schema of store/tables."""
+    number = int(newest_revision()) + 1
     command.revision(_config(url), message, autogenerate=True, rev_id=f"{number:04}")
 
 
 def check(url: str) -> None:
-    """Raise an exception if the database and store.tables have different schemas."""
+    """Raise an exception if the database and store/tables have different schemas."""
     command.check(_config(url))
 
 

@@ -63,7 +63,7 @@ def _check(settings: Settings) -> None:
 
 
 def _refuse_database(settings: Settings) -> None:
-    """End this process if the database does not answer, or is of a newer version."""
+    """End this process if the database does not answer, or is of a version that this one does not know."""
     if problem := start_problem(settings.database_url()):
         refuse(problem)
 

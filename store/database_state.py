@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from contract.shown_address import shown_address
 from store.session import engine_for, is_read_only, snapshot
 
+LAST_OF_OLDER = "2026-12-01"  # the date of the last version that carries over what is older than the first migration
 VERSIONS = Path(__file__).parents[1] / "migrations" / "versions"
 # PostgreSQL's codes of errors that no request causes
 STATES = {
@@ -59,9 +60,9 @@ def read_only_problem(connection: Connection) -> str | None:
 
 
 def start_problem(url: str) -> str | None:
-    """Return why no process can start on the database: it does not answer, or is of a newer version; else None."""
+    """Return why no process can start on the database: it does not answer, or its version is not known; else None."""
     try:
-        return no_answer(url) or newer_version(url)
+        return no_answer(url) or unknown_version(url)
     except SQLAlchemyError as error:
         return unread_version(url, error)
 
@@ -85,27 +86,33 @@ def _words(error: SQLAlchemyError) -> str:
     return told(error) or str(error).splitlines()[0]
 
 
-def newer_version(url: str) -> str | None:
-    """Return that the database is of a newer version; raise SQLAlchemyError if that cannot be read."""
+def unknown_version(url: str) -> str | None:
+    """Return that the migrations do not know the database's version; raise SQLAlchemyError if it cannot be read."""
     with snapshot(engine_for(url)) as db:
-        return newer_revision(db.connection())
+        return unknown_revision(db.connection())
 
 
 def other_revision(connection: Connection) -> str | None:
     """Return that the tables are of another version; None if they are of this one."""
     at = revision(connection)
-    if newer := newer_revision(connection, at):
-        return newer
+    if unknown := unknown_revision(connection, at):
+        return unknown
     if at == newest_revision():
         return None
     return f"its tables have revision {at or 'none'} instead of {newest_revision()}: run python -m migrations upgrade"
 
 
-def newer_revision(connection: Connection, at: str | None = None) -> str | None:
-    """Return that a newer version made the tables, which this one would damage; None if it did not."""
+def unknown_revision(connection: Connection, at: str | None = None) -> str | None:
+    """Return that a newer version made the tables, or one before the first migration; None for any other version."""
     at = at or revision(connection)
-    if at is None or at <= newest_revision():
+    if at is None or first_revision() <= at <= newest_revision():
         return None
+    if at < first_revision():
+        return (
+            f"the database is of an older version of Bigbatch: its tables have revision {at}, and this version "
+            f"({version('bigbatch')}) carries over {first_revision()} and later ones: "
+            f"start it once with the version of {LAST_OF_OLDER}"
+        )
     return (
         f"the database is of a newer version of Bigbatch: its tables have revision {at}, and this version "
         f"({version('bigbatch')}) knows {newest_revision()}: install the newer version, or restore a backup of this one"
@@ -119,7 +126,17 @@ def revision(connection: Connection) -> str | None:
     return connection.execute(select(column("version_num")).select_from(table("alembic_version"))).scalar()
 
 
-@cache
+def first_revision() -> str:
+    """Return the revision of the first migration."""
+    return _revisions()[0]
+
+
 def newest_revision() -> str:
-    """Return the newest revision that this version knows: migrations have consecutive numbers."""
-    return max(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))
+    """Return the newest revision that this version knows."""
+    return _revisions()[-1]
+
+
+@cache
+def _revisions() -> list[str]:
+    """Return the revisions in their order: migrations have consecutive numbers."""
+    return sorted(path.name[:4] for path in VERSIONS.glob("[0-9]*.py"))

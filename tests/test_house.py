@@ -44,8 +44,8 @@ MAY_IMPORT = {
     # the agent fills a command, which the contract checks
     "contract": {"runfiles", "pydantic", "pydantic_core", "pydantic_settings", "yaml", *PLACEHOLDERS},
     "store": {"contract", "sqlalchemy", "pydantic", "numpy", "fsspec"},  # fsspec: decision 52
-    "store/tables": {"contract", "store.clock", "sqlalchemy", "pydantic"},  # no logic of the store: decision 66
-    "migrations": {"contract", "store", "alembic", "sqlalchemy", "numpy"},
+    "store/tables": {"contract", "store.clock", "sqlalchemy", "pydantic"},  # no logic of the store: decision 67
+    "migrations": {"contract", "store", "alembic", "sqlalchemy"},
     # plans: decision 6; study: decision 37
     "api": {
         *("contract", "orders", "store", "study", "sqlalchemy", "pydantic", "lark", "markdown_it", "prometheus_client"),

@@ -26,7 +26,7 @@ class Validity(IntEnum):
 
 
 class Credentials:
-    """Check credentials, and end sessions and codes; raise SQLAlchemyError or NewerDatabase in an outage."""
+    """Check credentials, and end sessions and codes; raise SQLAlchemyError or UnknownDatabase in an outage."""
 
     session_lifetime_s = LIFETIME_S[Purpose.SESSION]
 

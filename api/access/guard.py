@@ -17,7 +17,7 @@ from api.access.headers import holds_data
 from api.access.sign_in import SIGN_IN, SIGN_OUT, SignIn, client_address, end_session
 from api.access.sign_in_page import sign_in_page
 from api.access.throttle import Throttle
-from api.errors import ApiError, Forbidden, NewerDatabase, TooManyAttempts, Unauthorized, respond, respond_to_outage
+from api.errors import ApiError, Forbidden, TooManyAttempts, Unauthorized, UnknownDatabase, respond, respond_to_outage
 from api.http.root_path import root_of
 
 OPEN_PATHS = {"/api/v1/health", "/api/v1/ready"}  # for load balancers and health checks
@@ -51,7 +51,7 @@ class AccessMiddleware:
         path = request.scope["path"]
         try:
             validity = await self._check(request)
-        except (SQLAlchemyError, NewerDatabase) as error:
+        except (SQLAlchemyError, UnknownDatabase) as error:
             # a session that may have been signed out sees no data; the dashboard's own files tell of the outage
             is_open = path in OPEN_PATHS or not holds_data(path)
             return None, None if is_open else respond_to_outage(error)

@@ -65,14 +65,18 @@ def _tables() -> Check:
     done = subprocess.run([sys.executable, "-P", "-m", "migrations", "state"], capture_output=True, text=True)
     if done.returncode:
         raise BigbatchError(f"cannot read the database's revision: {''.join(done.stderr.strip().splitlines()[-1:])}")
-    at, head = done.stdout.split()
+    revisions, *unknown = done.stdout.splitlines()
+    at, head = revisions.split()
     if at == head:
         return passed_check(
             "database", "tables", f"revision {head} of this version", "the service can read and write its tables"
         )
     found, means = f"revision {at} instead of {head}", "the service and its tables have different versions"
-    is_newer = at.isdigit() and at > head
-    advice = f"{NEWER_VERSION} that made them" if is_newer else "run python -m migrations upgrade"
+    advice = "run python -m migrations upgrade"
+    if at.isdigit() and at > head:
+        advice = f"{NEWER_VERSION} that made them"
+    elif unknown:
+        advice = _last_part(unknown[0])
     return failed_check("database", "tables", Grade.ERROR, found=found, means=means, advice=advice)
 
 
@@ -108,9 +112,16 @@ def _advice_of(database: str) -> str:
     """Return what to do about the service's database."""
     if "newer version" in database:
         return f"{NEWER_VERSION} that the database is of"
+    if "older version" in database:
+        return _last_part(database)
     if any(words in database for words in ("no such table", "does not exist", "migrations upgrade")):
         return "run python -m migrations upgrade with the service's BIGBATCH_DATABASE"
     return "make the service's database answer and take changes, or set its BIGBATCH_DATABASE to another"
+
+
+def _last_part(sentence: str) -> str:
+    """Return what a sentence of store/database_state.py says at its end: what to do."""
+    return sentence.rpartition(": ")[2]
 
 
 def _print(check: Check, *, is_first: bool) -> None:

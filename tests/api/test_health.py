@@ -194,7 +194,7 @@ def test_a_database_of_another_version_is_not_ready(client: TestClient, sqlite_e
     with transaction(sqlite_engine) as db:
         clusters.store_report(db, "local", None, None)
     assert client.get("/api/v1/ready").status_code == 200
-    for revision, told in (("0001", "run python -m migrations upgrade"), ("9999", "is of a newer version")):
+    for revision, told in (("0040", "is of an older version"), ("9999", "is of a newer version")):
         with sqlite_engine.begin() as connection:
             connection.execute(text("update alembic_version set version_num = :at"), {"at": revision})
         answer = client.get("/api/v1/ready")
@@ -211,11 +211,11 @@ def test_a_database_of_a_newer_version_that_was_away_at_the_start_is_not_served(
         connection.execute(text("update alembic_version set version_num = '9999'"))
     with TestClient(app, base_url="http://localhost", headers=WITH_TOKEN, raise_server_exceptions=False) as client:
         answer = client.get("/api/v1/experiments")
-        assert (answer.status_code, answer.json()["code"]) == (503, "database_of_newer_version")
+        assert (answer.status_code, answer.json()["code"]) == (503, "database_of_unknown_version")
         assert "revision 9999" in answer.json()["detail"]
         assert "is of a newer version" in client.get("/api/v1/ready").json()["database"]
         with sqlite_engine.begin() as connection:
-            connection.execute(text("update alembic_version set version_num = '0001'"))
+            connection.execute(text("update alembic_version set version_num = '0041'"))
         assert client.get("/api/v1/experiments").status_code == 200
 
 

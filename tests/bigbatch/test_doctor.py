@@ -141,18 +141,24 @@ def test_wrong_addresses_of_database_and_broker_are_lines_of_it(call: Call, monk
 
 
 @pytest.mark.ring("all")
-def test_tables_of_a_newer_version_need_the_newer_version(
+def test_tables_of_another_version_need_that_version(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"sqlite:///{tmp_path / 'home' / 'bigbatch.db'}"
     upgrade(url)
-    with engine_for(url).begin() as connection:
-        connection.execute(text("update alembic_version set version_num = '9999'"))
     monkeypatch.setenv("BIGBATCH_SLURM", "false")
-    checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
-    assert checks["tables"]["advice"] == "install the newer version of Bigbatch that made them"
+    for revision, advice in (
+        ("9999", "install the newer version of Bigbatch that made them"),
+        ("0040", "start it once with the version of 2026-12-01"),
+    ):
+        with engine_for(url).begin() as connection:
+            connection.execute(text("update alembic_version set version_num = :at"), {"at": revision})
+        checks = {check["name"]: check for check in json.loads(call("doctor", "--json").out)}
+        assert checks["tables"]["advice"] == advice
+        assert checks["tables"]["found"] == f"revision {revision} instead of 0041"
     for told, advice in (
         ("the database is of a newer version of Bigbatch: ...", "install the newer version"),
+        ("the database is of an older version of Bigbatch: ...: start it once with ...", "start it once with ..."),
         ("the database is read-only (...)", "make the service's database answer and take changes"),
     ):
         monkeypatch.setattr(Client, "ready", lambda _, told=told: readiness(ready=False, database=told))

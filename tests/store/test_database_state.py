@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
+from importlib.metadata import version
 from pathlib import Path
 
 import psycopg
@@ -15,14 +16,19 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from contract.refusal import REFUSED
-from migrations.commands import state, upgrade
+from migrations.commands import state
 from store import database_state
 from store.session import engine_for, transaction
 from tests.testing.databases import drop_database, new_database
 from tests.testing.other_user import open_folder_of_tests, without_root
 
 NEWER = "the database is of a newer version of Bigbatch: its tables have revision 9999, and this version"
+OLDER = (
+    "the database is of an older version of Bigbatch: its tables have revision 0040, and this version "
+    f"({version('bigbatch')}) carries over 0041 and later ones: start it once with the version of 2026-12-01"
+)
 PARTS = (("migrations", "upgrade"), ("scheduler", "worker"), ("scheduler", "clock"), ("scheduler", "close"))
+API = ("api", "--port", "1")  # no process may serve there: it ends before
 AT_ONCE_S = 20  # a process of the service starts within a second or two on an idle machine
 
 
@@ -37,17 +43,24 @@ def environment(tmp_path: Path, settings: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "BIGBATCH_HOME": str(tmp_path), "BIGBATCH_SLURM": "false", **settings}
 
 
-def make_newer(url: str) -> None:
-    with engine_for(url).begin() as connection:
-        connection.execute(text("update alembic_version set version_num = '9999'"))
+def with_revision(revision: str, template: Path, path: Path) -> str:
+    """Copy a database to `path` and let its tables have this revision; return the copy's URL."""
+    path.write_bytes(template.read_bytes())
+    with engine_for(url := f"sqlite:///{path}").begin() as connection:
+        connection.execute(text("update alembic_version set version_num = :at"), {"at": revision})
+    return url
 
 
 @pytest.fixture
 def newer(tmp_path: Path, sqlite_template: Path) -> str:
     """The URL of a database that a later version has migrated."""
-    (tmp_path / "newer.db").write_bytes(sqlite_template.read_bytes())
-    make_newer(url := f"sqlite:///{tmp_path / 'newer.db'}")
-    return url
+    return with_revision("9999", sqlite_template, tmp_path / "newer.db")
+
+
+@pytest.fixture
+def older(tmp_path: Path, sqlite_template: Path) -> str:
+    """The URL of a database from before the first migration."""
+    return with_revision("0040", sqlite_template, tmp_path / "older.db")
 
 
 def test_the_newest_revision_is_that_of_the_newest_migration(empty_database: str) -> None:
@@ -186,9 +199,30 @@ def test_a_database_in_memory_or_of_a_uri_is_not_taken_for_a_read_only_one(
     assert not (tmp_path / "file:").exists(), "no folder of the URI's name"
 
 
-def test_a_database_of_an_older_version_is_told_with_the_command(empty_database: str) -> None:
-    upgrade(empty_database, "0001")
-    with engine_for(empty_database).connect() as connection:
+def test_a_database_before_the_newest_migration_is_told_with_the_command(
+    sqlite_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forces a later migration: the tables have the revision before it."""
+    monkeypatch.setattr(database_state, "newest_revision", lambda: "9999")
+    at = database_state.first_revision()
+    with engine_for(with_revision(at, sqlite_template, tmp_path / "x.db")).connect() as connection:
         told = database_state.other_revision(connection)
-    newest = database_state.newest_revision()
-    assert told == f"its tables have revision 0001 instead of {newest}: run python -m migrations upgrade"
+    assert told == f"its tables have revision {at} instead of 9999: run python -m migrations upgrade"
+
+
+@pytest.mark.parametrize(
+    "words", [PARTS[0], *(pytest.param(words, marks=pytest.mark.ring("all")) for words in (*PARTS[1:], API))]
+)
+def test_no_part_starts_on_a_database_from_before_the_first_migration(
+    words: tuple[str, ...], older: str, tmp_path: Path
+) -> None:
+    done = started(tmp_path, words, BIGBATCH_DATABASE=older)
+    assert (done.returncode, done.stderr) == (REFUSED, f"{OLDER}\n")
+    with engine_for(older).connect() as connection:
+        assert database_state.revision(connection) == "0040"
+        assert database_state.other_revision(connection) == OLDER
+
+
+def test_the_state_of_the_migrations_says_what_to_do_with_an_older_database(older: str, tmp_path: Path) -> None:
+    done = started(tmp_path, ("migrations", "state"), BIGBATCH_DATABASE=older)
+    assert (done.returncode, done.stdout) == (0, f"0040 {database_state.newest_revision()}\n{OLDER}\n")

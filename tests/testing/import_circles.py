@@ -22,9 +22,9 @@ def _imported(source: str, modules: Mapping[str, object]) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
-        elif isinstance(node, ast.ImportFrom) and (module := node.module or "") in modules:
-            names = (f"{module}.{alias.name}" for alias in node.names)
-            yield from (name if name in modules else module for name in names)
+        elif isinstance(node, ast.ImportFrom) and (parent := node.module) and parent in modules:
+            names = (f"{parent}.{alias.name}" for alias in node.names)
+            yield from (name if name in modules else parent for name in names)
 
 
 def of_folders(graph: Graph) -> dict[str, set[str]]:
