@@ -155,7 +155,7 @@ def _version_1() -> APIRouter:
 def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.settings = settings
     app.state.engine = engine_for(settings.database_url())
-    app.state.is_database_checked = True  # that no newer version made its tables; python -m api looks
+    app.state.is_database_checked = True  # that its tables are of a version that this one knows; python -m api looks
     app.state.object_store = ObjectStore.of(settings)
     app.state.live = Hub(app.state.engine, settings.live_seconds)
     app.state.slurm_answers = starts.SlurmAnswers()

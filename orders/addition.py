@@ -10,7 +10,6 @@ from contract.api.lifecycle import PointsRequest
 from contract.spec.expanded import Expanded
 from contract.spec.experiment import ExperimentSpec
 from contract.spec.grid.grid import MAX_POINTS, Values
-from contract.spec.grid.step_grid import Points
 from contract.spec.recorded.stored_run import is_recorded
 from orders.checks.code import check_code
 from orders.checks.initial_weights import with_initial_weights
@@ -37,10 +36,9 @@ class _Checked:
     """The points of a request after all checks that take long or read files."""
 
     read: dict[str, Any]  # the spec of the experiment when it was checked
-    spec: ExperimentSpec  # with the larger grid, if it grows
     grows: bool
-    in_grid: Points
-    extra: Points
+    asked: Expanded  # with the larger grid, if it grows; first its points, then those outside it
+    in_grid: int  # so many of the points
 
 
 def add_points(
@@ -95,24 +93,24 @@ def _check(
     if isinstance(extra, Refused):
         return extra
     spec, in_grid = (ExperimentSpec.from_stored(read), []) if grid is None else (grid.spec, grid.points)
-    resolved = with_initial_weights(engine, Expanded(spec, [*in_grid, *extra], len(in_grid)), folders.runs)
+    numbers = [*range(len(in_grid)), *(spec.grid.size + number for number in range(len(extra)))]
+    resolved = with_initial_weights(engine, Expanded(spec, [*in_grid, *extra], numbers), folders.runs)
     if isinstance(resolved, Refused):
         return resolved
     if refused := check_code(engine, resolved, folders.snapshots):
         return refused
-    first = len(in_grid)
-    return _Checked(read, spec, grid is not None, resolved.points[:first], resolved.points[first:])
+    return _Checked(read, grid is not None, resolved, len(in_grid))
 
 
 def _store(db: Session, experiment_id: int, checked: _Checked, *, force: bool) -> Added | Refused:
     experiment = added_points.lock(db, experiment_id)
     if experiment is None or experiment.spec != checked.read:
         return conflict(f"experiment {experiment_id} has changed meanwhile: send the request again")
-    new = added_points.new_points(db, experiment_id, checked.in_grid, checked.extra)
-    asked = Expanded(checked.spec, [*new.grid, *new.extra], len(new.grid))
-    if refused := _check_number(new) or check_service(db, asked, force=force):
+    asked = checked.asked
+    new = added_points.new_points(db, experiment_id, asked.points[: checked.in_grid], asked.points[checked.in_grid :])
+    if refused := _check_number(new) or check_service(db, asked.only([*new.grid, *new.extra]), force=force):
         return refused
-    return Added(added_points.add(db, experiment, checked.spec if checked.grows else None, new), new.existing)
+    return Added(added_points.add(db, experiment, asked.spec if checked.grows else None, new), new.existing)
 
 
 def _check_number(new: NewPoints) -> Refused | None:

@@ -129,6 +129,7 @@ def _handle_orphans(settings: Settings, words: list[str]) -> None:
     from scheduler.context import Context
     from scheduler.orphans.command import handle_orphans
 
+    _refuse_database(settings)
     with suppress(BrokenPipeError):
         for sentence in handle_orphans(Context.of(settings), words):
             print(sentence, flush=True)

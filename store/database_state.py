@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from contract.shown_address import shown_address
 from store.session import engine_for, is_read_only, snapshot
 
-LAST_OF_OLDER = "2026-12-01"  # the date of the last version that carries over what is older than the first migration
+LAST_OF_OLDER = "9ce4c2b3"  # the last commit whose version carries over what is older than the first migration
 VERSIONS = Path(__file__).parents[1] / "migrations" / "versions"
 # PostgreSQL's codes of errors that no request causes
 STATES = {
@@ -111,7 +111,7 @@ def unknown_revision(connection: Connection, at: str | None = None) -> str | Non
         return (
             f"the database is of an older version of Bigbatch: its tables have revision {at}, and this version "
             f"({version('bigbatch')}) carries over {first_revision()} and later ones: "
-            f"start it once with the version of {LAST_OF_OLDER}"
+            f"start the database once with the version of commit {LAST_OF_OLDER}"
         )
     return (
         f"the database is of a newer version of Bigbatch: its tables have revision {at}, and this version "

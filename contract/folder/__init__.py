@@ -36,7 +36,7 @@ attempts/N.stop         in a shared job: the request to end attempt N, "TERM" or
 attempts/N.end          in a shared job: the exit code of attempt N; written once
 attempts/N.log          byte of out.log at which attempt N starts; absent for the first attempt, which starts at 0
 bad-images/             the images that cannot be decoded, one file each
-volume/                 in a program with a volume: leases and finished tasks (trainers/volume/tasks)
+volume/                 in a program with a volume: leases and finished tasks (trainers/volume/task_folder.py)
 work/                   in a program with a code snapshot: the run's copy of it, in which the ranks start
 checkpoints/            the run's checkpoints (trainers/checkpoints)
 submission/             the files of the submission

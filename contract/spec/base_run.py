@@ -1,12 +1,12 @@
 """What the service asks of every run, whatever carries it out.
 
-Each kind of run has a class, `RunSpec` or `ProgramSpec`, and answers here what the service wants to know of it. The
-answers of this class are those of a run that has nothing of the kind.
+Each kind of run has a class, `RunSpec` or `ProgramSpec`, which answers what the service wants to know of it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from contract.spec.base import Spec
 from contract.spec.checkpoint import InitialWeights
@@ -23,8 +23,8 @@ class CodeStart(NamedTuple):
     program: str  # its path below that folder; empty: it is not in the snapshot
 
 
-class BaseRun(Spec):
-    """The answers that do not depend on the fields of a kind."""
+class BaseRun(Spec, ABC):
+    """The answers of a run that has nothing of the kind; a question without such an answer is abstract."""
 
     @property
     def snapshot(self) -> str | None:
@@ -37,9 +37,9 @@ class BaseRun(Spec):
         return None
 
     @property
+    @abstractmethod
     def computing_code(self) -> str | None:
         """The hash of the code that decides what the run computes; None: it is not known."""
-        return self.snapshot
 
     @property
     def imports(self) -> dict[str, Imported]:
@@ -57,14 +57,14 @@ class BaseRun(Spec):
         return None
 
     @property
+    @abstractmethod
     def names_own_metrics(self) -> bool:
         """Whether the user's program names all metrics, and not the engine."""
-        return False
 
     @property
+    @abstractmethod
     def needs_tools(self) -> bool:
         """Whether the agent carries the run out, by the tools on the file system of the run folders."""
-        return False
 
     @property
     def survives_workers(self) -> bool:
@@ -86,9 +86,9 @@ class BaseRun(Spec):
         """Why the run cannot share a job with others, its resources aside; None if it can."""
         return None
 
+    @abstractmethod
     def describe_work(self) -> str:
         """Return in a few words what the run does."""
-        raise NotImplementedError
 
     def new_run_issues(self) -> Iterator[ValidationIssue]:
         """Yield an issue for each choice that a new run may not have, although stored ones have it."""
@@ -107,6 +107,6 @@ class BaseRun(Spec):
         message = "only a run of the engine has epochs of which the service knows: clone the run with other parameters"
         yield ValidationIssue(path="epochs", message=message)
 
-    def accepting_new_data(self) -> Self | None:
-        """Return the run as it goes on with other data than its checkpoints had; None if nothing must change for it."""
+    def new_data_fields(self) -> dict[str, Any] | None:
+        """Return the fields with which the run goes on with other data than its checkpoints had; None: as they are."""
         return None

@@ -1,6 +1,6 @@
 """An experiment with the points of its grid, which are built and checked once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from contract.spec.checks.packing import check_packing
 from contract.spec.experiment import ExperimentSpec
+from contract.spec.grid.dotted_paths import overlap
 from contract.spec.grid.step_grid import Points, StepGrid, base_document
 from contract.spec.search.points import check_search
 from contract.spec.steps.step import with_objective
@@ -27,11 +28,20 @@ class Expanded:
 
     spec: ExperimentSpec
     points: Points
-    outside: int | None = None  # the first of the points that are not in the grid, but in the `points` of a request
+    # of each point its number in the grid, and beyond the grid that in the `points` of a request; None: the grid's own
+    numbers: Sequence[int] | None = None
 
     def with_points(self, points: Points) -> Self:
         """Return the same spec with other points, which were checked elsewhere; a workflow keeps their number."""
         return replace(self, points=points)
+
+    def only(self, points: Points) -> Self:
+        """Return the same spec with some of its points, which keep their places; they are the same objects."""
+        known = {id(point): place for place, point in enumerate(self.points)}
+        places = [known[id(point)] for point in points]
+        return replace(
+            self, points=points, numbers=places if self.numbers is None else [self.numbers[one] for one in places]
+        )
 
     def points_of_steps(self) -> list[Points | None]:
         """Return the points of each step of a workflow; None of a step whose runs are known later."""
@@ -71,12 +81,14 @@ class Expanded:
     def place(self, path: str, number: int) -> str:
         """Return where the document has a field of point `number`: in its variant, in an axis, or in the base.
 
-        A point outside the grid has the field among its own values, in a request for further points.
+        A point outside the grid has its own values in the request for further points.
         """
-        if self.outside is not None and number >= self.outside:
-            return f"points.{number - self.outside}.{path}"
         if not self.spec.is_workflow:
-            return self.spec.grid.path_in_document(path, number)
+            known = number if self.numbers is None else self.numbers[number]
+            if known < self.spec.grid.size or self.spec.search is not None:
+                return self.spec.grid.path_in_document(path, known)
+            sets = any(overlap(path, own) for own in self.points[number][0])
+            return f"points.{known - self.spec.grid.size}.{path}" if sets else f"base.{path}"
         first = 0
         for index, size in enumerate(self._sizes):
             if number < first + (size or 0):

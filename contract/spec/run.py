@@ -1,10 +1,11 @@
 """The spec of a run of the training engine."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from contract.engine_text import describe_engine
 from contract.reuse.engine_code import engine_code
 from contract.spec.artifacts.inputs import Inputs, check_inputs
 from contract.spec.artifacts.outputs import Outputs, check_outputs
@@ -18,6 +19,7 @@ from contract.spec.checks.batches import check_batches
 from contract.spec.checks.easgd import check_averaging, check_easgd, check_sgd
 from contract.spec.checks.extension import check_extension
 from contract.spec.checks.imported import check_augmentation, check_imports, check_loss
+from contract.spec.checks.initial_weights import check_initial_weights
 from contract.spec.checks.kfac import check_preconditioner
 from contract.spec.checks.loader_cpus import warn_of_few_cpus
 from contract.spec.checks.lr_schedule import check_lr_schedule
@@ -38,7 +40,6 @@ from contract.spec.choices.preconditioners import Preconditioner
 from contract.spec.choices.rules import Rule, Sync
 from contract.spec.choices.schedules import ImportedSchedule, Schedule
 from contract.spec.choices.tensor import Tensor
-from contract.spec.engine_text import describe_engine
 from contract.spec.normalization import BatchNorm
 from contract.spec.numbers import MAX_STAGES, Count, Fraction, Positive
 from contract.spec.resources import Local, Resources, Slurm, check_resources
@@ -205,6 +206,16 @@ class RunSpec(BaseRun):
         return engine_code()
 
     @property
+    def names_own_metrics(self) -> bool:
+        """Whether the user's program names all metrics: the engine does."""
+        return False
+
+    @property
+    def needs_tools(self) -> bool:
+        """Whether the agent carries the run out: its own ranks do."""
+        return False
+
+    @property
     def weights_source(self) -> InitialWeights | None:
         """The run whose weights this one starts from; None: it starts from random weights."""
         return self.initial_weights
@@ -235,12 +246,11 @@ class RunSpec(BaseRun):
         """Yield an issue for each reason why the run, when it is done, cannot go on to `epochs` epochs."""
         yield from check_extension(self, epochs)
 
-    def accepting_new_data(self) -> Self | None:
-        """Return the run as it goes on with other data than its checkpoints had; None if it does so already."""
+    def new_data_fields(self) -> dict[str, Any] | None:
+        """Return the fields with which the run goes on with other data than its checkpoints had; None: as they are."""
         if self.checkpoint.accept_new_data:
             return None
-        checkpoint = self.checkpoint.model_copy(update={"accept_new_data": True})
-        return self.model_copy(update={"checkpoint": checkpoint})
+        return {"checkpoint": {**self.checkpoint.model_dump(mode="json"), "accept_new_data": True}}
 
     @model_validator(mode="after")
     def _check_whole_run(self) -> Self:
@@ -270,7 +280,7 @@ class RunSpec(BaseRun):
         if self.steps >= 2**31:
             message = f"{self.epochs} epochs are {self.steps:,} steps, more than 2^31 - 1"
             yield ValidationIssue(path="epochs", message=message)
-        yield from self._weight_issues()
+        yield from check_initial_weights(self)
         yield from check_easgd(self.rule, self.optimizer, rate=self.peak_rate, world=world)
         yield from check_averaging(self.rule, clips=self.clip_norm is not None, averages=self.ema_decay is not None)
         yield from check_sgd(self.optimizer, self.rule)
@@ -279,13 +289,6 @@ class RunSpec(BaseRun):
         yield from check_reuse(wanted=self.reuse, obstacle=self.reuse_obstacle)
         kfac, steps = self.preconditioner, self.batch_schedule.steps
         yield from check_preconditioner(kfac, self.rule, compiles=self.compile, steps=steps)
-
-    def _weight_issues(self) -> Iterator[ValidationIssue]:
-        if self.evaluate_only and self.initial_weights is None:
-            yield ValidationIssue(path="evaluate_only", message="there is nothing to evaluate without initial_weights")
-        if self.initial_weights is not None and not isinstance(self.rule, Sync):
-            message = f"the replicas of the rule '{self.rule.kind}' start from random weights: only 'sync' takes others"
-            yield ValidationIssue(path="initial_weights", message=message)
 
     def _resource_issues(self) -> Iterator[ValidationIssue]:
         need = self.resources

@@ -31,7 +31,7 @@ def _check_clusters(db: Session, experiment: Expanded) -> Refused | None:
     if not here or not (absent := sorted(asked - here)):
         return None
     number = next(number for number, (_, run) in enumerate(experiment.points) if run.resources.kind == absent[0])
-    place = experiment.place("resources.kind", number) if experiment.spec.is_workflow else "base.resources.kind"
+    place = experiment.place("resources.kind", number)
     message = f"this service has no {absent[0]} cluster; it has {', '.join(sorted(here))}"
     return invalid("the experiment cannot be carried out here", place, message)
 

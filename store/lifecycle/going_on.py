@@ -66,8 +66,8 @@ def extend(db: Session, run: Run, spec: AnyRun, epochs: int, *, by: str | None) 
 
 def _accept_new_data(db: Session, run_ids: Sequence[int]) -> None:
     for run in db.scalars(select(Run).where(Run.id.in_(run_ids))):
-        if spec := read_run(run.spec).accepting_new_data():
-            runs.change_spec(db, run.id, spec.model_dump(mode="json"))
+        if changed := read_run(run.spec).new_data_fields():
+            runs.change_spec(db, run.id, {**run.spec, **changed})
             run.reuse_key = None  # its result is no longer that of its spec alone
 
 

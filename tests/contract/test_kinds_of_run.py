@@ -7,8 +7,7 @@ import pytest
 
 from contract.reuse.engine_code import engine_code
 from contract.spec.any_run import AnyRun, read_run
-from contract.spec.base_run import BaseRun, CodeStart
-from contract.spec.program.run import ProgramSpec
+from contract.spec.base_run import CodeStart
 from contract.spec.run import RunSpec
 
 pytestmark = pytest.mark.ring("quick")
@@ -62,18 +61,16 @@ def test_only_mpirun_keeps_a_run_from_sharing_a_job() -> None:
 
 
 def test_a_run_accepts_new_data_once() -> None:
-    accepting = ENGINE.accepting_new_data()
+    changed = ENGINE.new_data_fields()
+    assert changed is not None
+    accepting = read_run({**ENGINE.model_dump(mode="json"), **changed})
     assert isinstance(accepting, RunSpec)
     assert accepting.checkpoint.accept_new_data
-    assert accepting.accepting_new_data() is None
-    assert PROGRAM.accepting_new_data() is None
+    assert accepting.new_data_fields() is None
+    assert PROGRAM.new_data_fields() is None
 
 
 def test_the_files_of_a_program_are_looked_for(tmp_path: Path) -> None:
     absent: AnyRun = read_run({"kind": "program", "command": "true", "working_folder": str(tmp_path / "absent")})
     assert [issue.path for issue in absent.file_issues(tmp_path)] == ["working_folder"]
     assert list(ENGINE.file_issues(tmp_path)) == []
-
-
-def test_no_kind_leaves_the_description_of_its_work_out() -> None:
-    assert all(kind.describe_work is not BaseRun.describe_work for kind in (RunSpec, ProgramSpec))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from api.app import create_app
 from contract.api.cluster_report import ClusterReport
@@ -29,6 +29,7 @@ from store import clusters
 from store.schedules import schedules
 from store.session import snapshot, transaction
 from store.tables.base import now
+from store.tables.clusters import Cluster
 from store.tables.experiments import Experiment
 from store.tables.runs import Run
 from tests.testing.api import TOKEN, WITH_TOKEN
@@ -128,6 +129,27 @@ def test_refused_points_have_the_issues_of_post(context: Context, client: TestCl
         answer = client.post("/api/v1/experiments/1/points", json=asked)
         assert [issue.model_dump() for issue in refused.issues] == answer.json()["errors"]
         assert (answer.status_code, refused.message) == (422, answer.json()["detail"])
+
+
+@pytest.mark.parametrize(
+    ("points", "path"),
+    [
+        ([{"seed": 0}, {"resources": {"kind": "slurm"}}, {"seed": 2}], "points.1.resources.kind"),
+        ([{"seed": 0}, {"seed": 2}], "base.resources.kind"),
+    ],
+    ids=["its own field", "a field of the base"],
+)
+def test_a_point_outside_the_grid_is_refused_at_its_place_in_the_request(
+    context: Context, client: TestClient, points: list[dict[str, Any]], path: str
+) -> None:
+    """The first point of each request is one that the experiment has: no run is made of it."""
+    assert client.post("/api/v1/experiments", json=GRID).status_code == 201
+    if path.startswith("base"):  # the cluster is one that the service had
+        with transaction(context.engine) as db:
+            db.execute(update(Cluster).values(kind="slurm"))
+    refused = addition.add_points(context.engine, context.folders, 1, PointsRequest.model_validate({"points": points}))
+    assert isinstance(refused, Refused)
+    assert [issue.path for issue in refused.issues] == [path]
 
 
 def test_a_refusal_says_of_which_kind_it_is_and_whether_force_passes_it(context: Context) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 from contract.folder.stored_checkpoints import newest_checkpoint
 from contract.spec.any_run import AnyRun
-from contract.spec.checks.same_net import check_same_net
+from contract.spec.checks.initial_weights import check_same_net
 from contract.spec.grid.grid import Values
 from contract.spec.recorded.run import RecordedSpec
 from contract.spec.recorded.stored_run import read_stored_run

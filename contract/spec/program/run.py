@@ -118,6 +118,11 @@ class ProgramSpec(BaseRun):
         return CodeStart(self.code, self.subfolder or "", self._program_in_code()) if self.code else None
 
     @property
+    def computing_code(self) -> str | None:
+        """The hash of the code that decides what the run computes; None: it is not known."""
+        return self.code
+
+    @property
     def names_own_metrics(self) -> bool:
         """Whether the program names all metrics: it does."""
         return True

@@ -33,7 +33,7 @@ KILLED_IN = (
     "carry_out.py",
     "acceptance.py",
     "schedules.py",
-    "runs.py",
+    "creation.py",
     "new_runs.py",
     "session.py",
     "transitions.py",
@@ -253,6 +253,6 @@ def _points(before: Path, context: Context) -> list[str]:
     with watched(seen.append):
         schedule(other)
     other.engine.dispose()
-    for file in ("schedule.py", "carry_out.py", "schedules.py"):
+    for file in ("schedule.py", "carry_out.py", "schedules.py", "creation.py"):
         assert last_of_lines(seen, (file,)), file
     return last_of_lines(seen, KILLED_IN)

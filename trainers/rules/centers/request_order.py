@@ -1,7 +1,7 @@
 """RequestOrder: the order in which a center serves its replicas, in which Original, Async and Hogwild EASGD differ.
 
 In an exchange a replica's message arrives and its answer is sent; within it the center is updated, part by part. Async
-and Hogwild have no order; they may have a pace (replica_pace.py).
+and Hogwild have no order; they may have a pace (`ReplicaPace`).
 """
 
 from collections.abc import Iterator
