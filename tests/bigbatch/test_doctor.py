@@ -149,7 +149,7 @@ def test_tables_of_another_version_need_that_version(
     monkeypatch.setenv("BIGBATCH_SLURM", "false")
     for revision, advice in (
         ("9999", "install the newer version of Bigbatch that made them"),
-        ("0040", "start it once with the version of 2026-12-01"),
+        ("0040", "start the database once with the version of commit 9ce4c2b3"),
     ):
         with engine_for(url).begin() as connection:
             connection.execute(text("update alembic_version set version_num = :at"), {"at": revision})
@@ -158,7 +158,10 @@ def test_tables_of_another_version_need_that_version(
         assert checks["tables"]["found"] == f"revision {revision} instead of 0041"
     for told, advice in (
         ("the database is of a newer version of Bigbatch: ...", "install the newer version"),
-        ("the database is of an older version of Bigbatch: ...: start it once with ...", "start it once with ..."),
+        (
+            "the database is of an older version of Bigbatch: ...: start the database once ...",
+            "start the database once ...",
+        ),
         ("the database is read-only (...)", "make the service's database answer and take changes"),
     ):
         monkeypatch.setattr(Client, "ready", lambda _, told=told: readiness(ready=False, database=told))

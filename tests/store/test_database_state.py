@@ -25,7 +25,8 @@ from tests.testing.other_user import open_folder_of_tests, without_root
 NEWER = "the database is of a newer version of Bigbatch: its tables have revision 9999, and this version"
 OLDER = (
     "the database is of an older version of Bigbatch: its tables have revision 0040, and this version "
-    f"({version('bigbatch')}) carries over 0041 and later ones: start it once with the version of 2026-12-01"
+    f"({version('bigbatch')}) carries over 0041 and later ones: "
+    "start the database once with the version of commit 9ce4c2b3"
 )
 PARTS = (("migrations", "upgrade"), ("scheduler", "worker"), ("scheduler", "clock"), ("scheduler", "close"))
 API = ("api", "--port", "1")  # no process may serve there: it ends before
