@@ -27,9 +27,9 @@ from orders import acceptance
 from orders.checks.code import check_code
 from orders.checks.service import check_service
 from orders.refused import Refused
+from store import schedules
 from store.lifecycle.new_steps import codes_of
-from store.schedules import schedules
-from store.schedules.schedules import MAX_SCHEDULES
+from store.schedules import MAX_SCHEDULES
 from store.tables.base import now
 from store.tables.schedules import Schedule
 from study.moments import check_cron, moments_after

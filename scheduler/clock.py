@@ -22,7 +22,7 @@ from contract.lifecycle.state import ENDED, State
 from contract.lifecycle.step import OPEN_STEPS
 from store.notify.deliveries import any_due
 from store.runs import IS_OPEN
-from store.schedules.schedules import any_due as any_start
+from store.schedules import any_due as any_start
 from store.session import snapshot
 from store.tables.base import now
 from store.tables.column_types import UtcDateTime

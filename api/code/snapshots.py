@@ -31,8 +31,8 @@ from contract.snapshot.manifest import (
     change_manifest,
     make_manifest,
 )
+from store import snapshots
 from store.session import snapshot, transaction
-from store.snapshots import snapshots
 from store.tables.snapshots import Snapshot
 
 router = APIRouter(prefix="/snapshots", tags=["snapshots"])

@@ -13,8 +13,8 @@ from contract.spec.expanded import Expanded
 from contract.spec.grid.step_grid import MAX_ISSUES
 from contract.validation import ValidationIssue
 from orders.refused import Refused
+from store import snapshots
 from store.session import transaction
-from store.snapshots import snapshots
 
 Uses = dict[CodeStart, int]  # the first point that starts so
 NOT_TAKEN = "a file that .gitignore names is not taken"

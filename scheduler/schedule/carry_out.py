@@ -9,7 +9,7 @@ from contract.spec.expanded import Expanded
 from orders import acceptance
 from orders.refused import Refused
 from scheduler.schedule.decide import Due
-from store.schedules import schedules
+from store import schedules
 from store.tables.schedules import Schedule, ScheduleStart
 
 GOING = "the last experiment had not ended"

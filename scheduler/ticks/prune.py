@@ -15,11 +15,11 @@ from contract.snapshot.blob_store import GRACE_S
 from contract.snapshot.garbage import remove_garbage, remove_trees
 from scheduler.artifacts.removal import remove_outputs
 from scheduler.context import Context
+from store import snapshots
 from store.artifacts import file_hashes
 from store.metrics.retention import remove_points, remove_waits
 from store.notify import deliveries
 from store.session import snapshot, transaction
-from store.snapshots import snapshots
 from store.tables.base import now
 
 BUDGET_S = 1.0  # of a tick, for points, for the history and for outputs: a tenth of the period each

@@ -9,7 +9,7 @@ from orders import acceptance
 from scheduler.context import Context
 from scheduler.schedule.carry_out import Prepared, start_moments, start_once, start_waiting
 from scheduler.schedule.decide import due_starts
-from store.schedules import schedules
+from store import schedules
 from store.session import snapshot, transaction
 from store.tables.base import now
 from store.tables.schedules import Schedule

@@ -13,7 +13,6 @@ from contract.spec.recorded.run import RecordedExperiment
 from study.answer.absent import without_figure
 from study.answer.axes import find_axes
 from study.answer.figures import (
-    ACCURACY_FIGURE,
     choose_figure,
     find_figures,
     has_share_accuracies,
@@ -29,7 +28,6 @@ from study.answer.speed import Speed, common_target, speed_over, trials_of
 from study.spread import repeated_field
 
 MOST_NOTES = 5
-FORMER_NAMES = {"best_accuracy": ACCURACY_FIGURE.name}  # of figures, which saved links of the dashboard have
 # the best values of the runs of a metric: its name, and whether the greatest value is the best one
 BestValues = Callable[[str, bool], Mapping[int, float]]
 
@@ -133,7 +131,7 @@ def _remarks(speeds: Sequence[Speed]) -> list[str]:
 def _asked_figure(figures: Sequence[AnswerFigure], name: str | None) -> AnswerFigure | None:
     """Return the figure that a reader asks for; raise ValueError if no run has it."""
     by_name = {one.name: one for one in figures}
-    found = None if name is None else by_name.get(name) or by_name.get(FORMER_NAMES.get(name, name))
+    found = None if name is None else by_name.get(name)
     if name is not None and found is None:
         there_are = ", ".join(figure.name for figure in figures) or "none"
         raise ValueError(f"no run has the figure {name!r}; there are {there_are}")

@@ -25,8 +25,7 @@ from orders.refused import Kind, Refused
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.schedule import schedule
-from store import clusters
-from store.schedules import schedules
+from store import clusters, schedules
 from store.session import snapshot, transaction
 from store.tables.base import now
 from store.tables.clusters import Cluster

@@ -21,7 +21,7 @@ from scheduler.clock import AWAKE_S, LOOK_S, REST_S, Activity, Clock
 from scheduler.context import Context
 from store import changes
 from store.lifecycle import creation
-from store.schedules.schedules import add_schedule
+from store.schedules import add_schedule
 from store.session import transaction
 from store.tables.base import now
 from store.tables.notify import NotifyDelivery

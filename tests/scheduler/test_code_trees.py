@@ -19,9 +19,9 @@ from scheduler.clusters.cluster import ArrayRequest, JobRequest
 from scheduler.context import Context
 from scheduler.submit.submission import submit_queued
 from scheduler.ticks.prune import prune
+from store import snapshots
 from store.lifecycle import creation
 from store.session import snapshot, transaction
-from store.snapshots import snapshots
 from store.tables.base import now
 from store.tables.runs import Run
 from store.tables.snapshots import Snapshot

@@ -16,7 +16,7 @@ from contract.lifecycle.state import State
 from scheduler.clusters.local import Local
 from scheduler.context import Context
 from scheduler.ticks.schedule import schedule
-from store.schedules import schedules
+from store import schedules
 from store.session import engine_for, snapshot, transaction
 from store.tables.base import now
 from store.tables.experiments import Experiment

@@ -1,1 +1,0 @@
-"""Schedules: what is submitted again and again, and each of its starts."""
