@@ -1,14 +1,14 @@
 """`bigbatch rerun`: carry a run or an experiment out again, with the same spec and the same code."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from bigbatch.client import Client
+from bigbatch.commands.lifecycle.repeat import print_created
 from bigbatch.commands.options import FromStep, Json
 from bigbatch.commands.watch import watch_unless_interrupted
-from bigbatch.terminal.output import format_count, make_console, print_json
+from bigbatch.terminal.output import make_console
 
 
 def rerun(
@@ -30,12 +30,6 @@ def rerun(
             created = client.rerun_experiment(number, force=force, from_step=from_step)
         else:
             created = client.rerun(number, force=force)
-        for warning in created.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
-        if as_json:
-            print_json(created)
-        else:
-            runs = format_count(len(created.runs), "run")
-            print(f"experiment {created.id}, {runs}: {client.experiment_url(created.id)}", flush=True)
+        print_created(client, created, as_json=as_json)
         if watch and not watch_unless_interrupted(client, created.id, make_console(stderr=as_json)):
             raise typer.Exit(1)

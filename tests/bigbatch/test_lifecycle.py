@@ -134,7 +134,7 @@ def test_extend_adds_points_and_epochs(client: Client, runs: tuple[int, list[int
     number, (first, _) = runs
     assert "2 new runs, 2 points were there before" in call("extend", number, "--axis", "batch=[256, 512]").out
     assert "1 new run" in call("extend", number, "--point", "{batch: 32, seed: 4}").out
-    assert "2 new runs" in call("extend", number, "--axis", "batch=1024").out
+    assert "1 new run, 4 points were there before" in call("extend", number, "--axis", "batch=1024").out
     assert client.experiment(number).added_points == [{"batch": 32, "seed": 4}]
     assert call("extend", number).code == 2
     refused = call("extend", "--run", first, "--epochs", 2)

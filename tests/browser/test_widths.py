@@ -15,6 +15,18 @@ CLIPPED = """() => [...document.querySelectorAll('thead th')]
         .some(part => part.scrollWidth > part.clientWidth + 1 && getComputedStyle(part).display !== 'inline'))
     .map(head => head.textContent)"""
 
+# of a label, the only one of its row, with each of some texts beside a description of each of some lengths
+HEIGHTS = """(label, texts) => {
+    const all = label.closest('ul')
+    all.replaceChildren(label.closest('li'))
+    all.before(document.querySelector('p[title^="Does the best rate"]').cloneNode())
+    return texts.flatMap(text => [20, 40, 60, 80].map(words => {
+        label.textContent = text
+        all.previousElementSibling.textContent = 'word '.repeat(words)
+        return label.getBoundingClientRect().height
+    }))
+}"""
+
 
 @pytest.mark.parametrize("width", [390, 2560])
 @pytest.mark.parametrize("name", PAGES)
@@ -45,6 +57,15 @@ def test_the_list_uses_the_width_of_the_window_and_its_rows_are_low(open_page: O
         # a row with a description or many tags has more lines; other tests of this browser give some rows such labels
         assert (heights[len(heights) // 2] <= 60, heights[-1] <= 120) == (True, True), heights
         assert page.evaluate("document.querySelector('main > *').getBoundingClientRect().width") >= least
+
+
+def test_a_short_label_beside_a_long_description_stays_in_one_line(open_page: Opener, dashboard: Dashboard) -> None:
+    """The owner of an experiment broke within the word, because its label gave way by a part of a pixel."""
+    page = open_page("/", width=1280)
+    row = page.get_by_role("listitem").filter(has=page.locator(f"a[href='/experiments/{dashboard.ids['programs']}']"))
+    label = row.get_by_role("link", name="ada", exact=True)
+    expect(label).to_be_visible()
+    assert max(label.evaluate(HEIGHTS, ["ada", "bob", "root", "grace", "mikami", "iandola"])) < 30
 
 
 @pytest.mark.parametrize("width", [390, 1440])

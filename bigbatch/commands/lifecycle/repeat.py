@@ -39,7 +39,7 @@ def clone(
     """Submit an experiment with changed fields, as a new experiment that names its origin."""
     with Client() as client:
         cloned = client.clone(experiment_id, read_changes(changes or []), force=force, from_step=from_step)
-        _print_created(client, cloned, as_json=as_json)
+        print_created(client, cloned, as_json=as_json)
 
 
 def extend(
@@ -99,7 +99,8 @@ def _extend_run(client: Client, number: int, epochs: int) -> None:
     print(f"run {number} goes on from step {extended.from_step:,} to step {extended.steps:,} (epoch {extended.epochs})")
 
 
-def _print_created(client: Client, created: Created, *, as_json: bool) -> None:
+def print_created(client: Client, created: Created, *, as_json: bool) -> None:
+    """Print the warnings of a new experiment, its id, the number of its runs, and its address."""
     for warning in created.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if as_json:
